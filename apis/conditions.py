@@ -221,8 +221,8 @@ class ClaimConditionType(StrEnum):
     BLOCKED = "Blocked"
     """A step or change waits until someone acts."""
     NEEDS_REVIEW = "NeedsReview"
-    """The claim's author should review the domains; nothing waits for it. Only claims that have or had
-    something to review have this condition."""
+    """The claim's author should review the domains or settings; nothing waits for it. Only claims that have
+    or had something to review have this condition."""
 
 
 class LiveReason(StrEnum):
@@ -333,5 +333,8 @@ class NeedsReviewReason(StrEnum):
     LOOKALIKE_DOMAIN = "LookalikeDomain"
     """A domain mixes scripts, or looks like another one in plain ASCII; the message says which. It is served
     as requested; the claim's author checks that it is the intended name."""
+    SETTINGS_KEPT = "SettingsKept"
+    """AWS has a web ACL, geographic restrictions or parameters that neither the claim nor its plan sets, and
+    they stay. The platform team checks them, and removes them in AWS if they are not intended."""
     NOTHING_TO_REVIEW = "NothingToReview"
     """There is no longer anything to review."""

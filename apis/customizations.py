@@ -141,11 +141,11 @@ class Customizations(ApiModel):
     """Settings of a tenant that override its distribution's."""
 
     web_acl: WebAclCustomization | None = None
-    """The web ACL. Unset: the distribution's."""
+    """The web ACL. Unset: the distribution's, or the one that someone set in AWS."""
     certificate: CertificateCustomization | None = None
     """The certificate. Unset: the distribution's, or the managed certificate of managedCertificateRequest."""
     geo_restrictions: GeoRestrictions | None = None
-    """The countries that are served. Unset: the distribution's setting."""
+    """The countries that are served. Unset: the distribution's setting, or what someone set in AWS."""
 
 
 class ManagedCertificateRequest(ApiModel):

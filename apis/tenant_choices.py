@@ -145,9 +145,9 @@ class SecurityChoice(ApiModel):
     """Web ACL and countries."""
 
     web_acl: WebAclChoice | None = None
-    """The web ACL. Unset: the distribution's."""
+    """The web ACL. Unset: the distribution's, or the one that someone set in AWS."""
     geo: GeoChoice | None = None
-    """The countries that are served. Unset: the distribution's setting."""
+    """The countries that are served. Unset: the distribution's setting, or what someone set in AWS."""
 
 
 class OnDelete(StrEnum):

@@ -186,7 +186,7 @@ class Plan(ApiModel):
     parameters: ParameterMap | None = None
     """Values for the parameters that the distribution defines: at most 50, each of 1 to 256 characters."""
     security: SecurityChoice | None = None
-    """Web ACL and countries. Unset: the distribution's."""
+    """Web ACL and countries. Unset: the distribution's, or what someone set in AWS."""
     connection: PlanConnection = PlanConnection()
     """The connection groups and routing endpoints of the claims."""
     allow: Allowance = Allowance()

@@ -163,9 +163,11 @@ def was_reached(composite: Composite) -> bool:
     return (composite.live == reached and not says_unseen(composite.live_message)) or told == lost
 
 
-def review(order: Order) -> tuple[Told, ...]:
-    """The condition NeedsReview; empty if there is nothing to review."""
+def review(order: Order, tenants: Iterable[ObservedTenant]) -> tuple[Told, ...]:
+    """The condition NeedsReview; empty if there is nothing to review. `tenants`: those that exist."""
     kept, alike = order.terms.kept, lookalikes.among(order.claim.domains)
+    in_sync = ((each.name, each.condition(TenantConditionType.IN_SYNC)) for each in tenants)
+    unset = [(name, said.message) for name, said in in_sync if said.holds and said.message]
     told = []
     if kept:
         told.append(
@@ -177,9 +179,14 @@ def review(order: Order) -> tuple[Told, ...]:
         named = "; ".join(map(str, alike[:_SHOWN]))
         more = f"; and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
         told.append(f"{named}{more}. Check that this is the intended name.")
+    if unset:
+        more = f" The same is true of {len(unset) - 1} more tenants." if len(unset) > 1 else ""
+        told.append("DistributionTenant {}: {}.".format(*unset[0]) + more)
     if not told:
         return ()
-    reason = NeedsReviewReason.PLAN_EXCEEDED if kept else NeedsReviewReason.LOOKALIKE_DOMAIN
+    reason = NeedsReviewReason.LOOKALIKE_DOMAIN if alike else NeedsReviewReason.SETTINGS_KEPT
+    if kept:
+        reason = NeedsReviewReason.PLAN_EXCEEDED
     return (Told(ClaimConditionType.NEEDS_REVIEW, True, reason, " ".join(told)),)
 
 

@@ -321,7 +321,7 @@ def _derive(
             suspended=order.claim.spec.suspended,
             reached=reached,
         ),
-        *conditions.review(order),
+        *conditions.review(order, present),
     )
     finding = conditions.pointing(finding, told)
     # Last, because earlier steps compare messages with each other.
@@ -364,7 +364,7 @@ def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
 def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
     """The tenant, with the effect of the claim's former tenants on its finding and domains."""
     others = [each for each in others if each is not tenant.seen]
-    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others)
+    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others, _name_of(tenant.seen))
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
 

@@ -168,13 +168,16 @@ def _of(group: ObservedTenant) -> str:
     return f"ConnectionGroup {group.name}"
 
 
-def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant]) -> Finding:
+def with_former_tenants(
+    found: Finding, wanted: WantedTenant, others: Iterable[ObservedTenant], own_name: str | None = None
+) -> Finding:
     """The finding of a tenant, some of whose domains may still be with former tenants of the claim.
 
     Args:
         found: the finding of the tenant alone.
         wanted: the tenant.
         others: the claim's tenants that are to go.
+        own_name: the tenant's external name.
     """
     holders = [each for each in others if not each.domain_states.keys().isdisjoint(wanted.domains)]
     if not holders or not found.failed:
@@ -186,6 +189,9 @@ def with_former_tenants(found: Finding, wanted: WantedTenant, others: Iterable[O
         # The finding of the suspension names it.
         return found
     told = _holder(held, wanted)
+    if _is_protected(held) and held.external_name == own_name:
+        # It manages the same tenant in CloudFront.
+        told = replace(told, message=f"{told.message}. {_KEEP.format(held.name)} {_TAKEN_OVER}")
     theirs = {domain for each in holders for domain in each.domain_states}
     if found.reason in IN_CONFLICT and theirs.issuperset(wanted.domains):
         return told
@@ -394,9 +400,16 @@ def _deleting(view: View) -> Finding | None:
     if not view.seen.deleted:
         return None
     found = deletion(view.seen)
-    if found.reason is TenantReadyReason.DELETION_HELD and _PROTECTION in view.seen.ready.message:
-        return replace(found, message=f"{found.message}. {_KEEP_IT.format(view.seen.name)}")
+    if _is_protected(view.seen):
+        keep = _KEEP.format(view.seen.name)
+        return replace(found, message=f"{found.message}. {keep} {_CREATED_AGAIN}")
     return found
+
+
+def _is_protected(seen: ObservedTenant) -> bool:
+    """Whether its deletion is held by deletionProtection."""
+    held = seen.deleted and not paused(seen) and seen.ready.reason == TenantReadyReason.DELETION_HELD
+    return held and _PROTECTION in seen.ready.message
 
 
 def deletion(seen: ObservedTenant) -> Finding:
@@ -654,12 +667,15 @@ _WAITING: Final[Mapping[str, Reason]] = {
 """Reasons of Ready that clear once the domain's owner acts."""
 
 _PROTECTION: Final = "deletionProtection "
-_KEEP_IT: Final = (
+_KEEP: Final = (
     "The claim needs this tenant: after that, its domains are not served until the tenant is created again. "
-    "To keep them served instead, set spec.managementPolicies of DistributionTenant {} to [Observe]. Then "
-    "only the resource goes, and Crossplane creates it again for the same tenant. If Blocked shows a change "
-    "that waits, revert that first: the new resource gets it"
+    "To keep them served instead, set spec.managementPolicies of DistributionTenant {} to [Observe]."
 )
+_CREATED_AGAIN: Final = (
+    "Then only the resource goes, and Crossplane creates it again for the same tenant. If Blocked shows a "
+    "change that waits, revert that first: the new resource gets it"
+)
+_TAKEN_OVER: Final = "Then only the resource goes, and the claim's new resource gets the tenant"
 _HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.FROZEN})
 """Reasons of Ready for which a deletion waits until someone acts."""
 

@@ -273,10 +273,18 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a claim advises to end the service of a domain that it has",
         "live.py",
-        " and _PROTECTION in view.seen.ready.message:\n",
-        " and False:\n",
+        "    return held and _PROTECTION in seen.ready.message\n",
+        "    return False\n",
         "the only action that is named takes a served domain down",
         ("unit/function/test_departing.py",),
+    ),
+    Mutation(
+        "a former tenant of another name is to be kept",
+        "live.py",
+        " and held.external_name == own_name:\n",
+        ":\n",
+        "the tenant stays in AWS with the claim's domains, and no resource manages it",
+        ("unit/function/test_former_tenants.py",),
     ),
     Mutation(
         "a user's management policies are replaced before a tenant goes",

@@ -6,6 +6,14 @@ _SWITCHES = "unit/function/test_switches.py"
 
 FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
+        "settings that only AWS has are not to be reviewed",
+        "conditions.py",
+        " for name, said in in_sync if said.holds and said.message]\n",
+        " for name, said in in_sync if False]\n",
+        "a claim keeps what an earlier plan allowed, and nothing says so",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "a change waits for no tenant whose deletion is held",
         "moves.py",
         "for name, each in seen.items() if each.exists}\n    tenants, waiting",

@@ -39,7 +39,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.tenant import assessment, conditions, parts, plan, report
+from provider.cloudfront.tenant import assessment, conditions, parts, plan, report, unset_settings
 from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES
@@ -173,6 +173,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             ineffective=ineffective,
             frozen=self._policy.frozen,
             may_update=judgement.updates(mr),
+            unset=unset_settings.told(mr, state.seen),
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:

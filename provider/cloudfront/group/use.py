@@ -22,6 +22,7 @@ import structlog
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime import deadline
+from edgetenants_runtime.api.conditions import deleting
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
@@ -252,7 +253,9 @@ def has_leaving(mr: Managed, group: ObservedGroup, everyone: Everyone) -> bool:
 def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
     """The error while the deletion of the group waits."""
     words = f"connection group {group.name} waits {what}"
-    return NotYet(words, after=seconds, conditions=conditions.removing("connection group", group))
+    said = conditions.removing("connection group", group)
+    # While the group is enabled, nothing else says why its deletion makes no progress.
+    return NotYet(words, after=seconds, conditions=(deleting(words), *said) if group.enabled else said)
 
 
 def _listed(mr: Managed, group: ObservedGroup, cloudfront: CloudFront) -> tuple[ObservedTenant, ...]:

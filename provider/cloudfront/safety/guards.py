@@ -61,7 +61,7 @@ _log = structlog.get_logger("provider.cloudfront.guards")
 DRY_RUN_ANNOTATION: Final = "edgetenants.io/dry-run"
 CONFIRM_ANNOTATION: Final = "edgetenants.io/confirm"
 DELETION_PROTECTED: Final = "deletionProtected"
-"""A field of status. Whoever may write it may also change the spec, so a false value costs nothing more."""
+"""A field of status. Anyone who may write it may confirm as well, so a false value proves nothing."""
 _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
 _LIFTS: Final = "Writes resume when that setting is removed"

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from apis.conditions import DeployedReason, DnsReason, TenantConditionType, TenantReadyReason
-from edgetenants_runtime.api.conditions import Condition, available
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
 from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
@@ -69,6 +69,8 @@ class World:
     """What is known of the connection group."""
     dns_unseen: str = ""
     """As in dns()."""
+    unset: str = ""
+    """The settings that AWS has and the spec does not set, as text."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,7 @@ def _ready(world: World) -> Condition:
 
 
 def _in_sync(world: World) -> Condition:
-    return in_sync(
+    found = in_sync(
         world.seen,
         told((*world.drift, *world.pending)),
         drift=bool(world.drift),
@@ -316,6 +318,13 @@ def _in_sync(world: World) -> Condition:
         ineffective=world.ineffective,
         frozen=world.frozen,
     )
+    if found.status is not ConditionStatus.TRUE or not world.unset:
+        return found
+    words = (
+        f"AWS has settings that the spec does not set, and they stay: {world.unset}. To remove one, change "
+        "it in AWS"
+    )
+    return found.model_copy(update={"message": words})
 
 
 def dns(asked: Tenant, unseen: str) -> Condition:

@@ -45,6 +45,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
     ineffective: bool = False,
     frozen: str = "",
     may_update: bool = True,
+    unset: str = "",
 ) -> Shown:
     """Report a tenant.
 
@@ -56,6 +57,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
         ineffective: as in World.
         frozen: as in World.
         may_update: as in World.
+        unset: as in World.
     """
     world = World(
         asked=state.asked,
@@ -73,6 +75,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
         held_back=state.held_back,
         group=dns.group,
         dns_unseen=dns.unseen,
+        unset=unset,
     )
     certificate = certificates.shown(state.certificate)
     at_provider = observed.at_provider(state.seen, dns.endpoint)

@@ -153,9 +153,9 @@ def creating() -> Condition:
     return _ready(ConditionStatus.FALSE, ReadyReason.CREATING)
 
 
-def deleting() -> Condition:
-    """Not ready: the external resource is being deleted."""
-    return _ready(ConditionStatus.FALSE, ReadyReason.DELETING)
+def deleting(message: str = "") -> Condition:
+    """Not ready: the external resource is being deleted. `message`: what the deletion waits for."""
+    return _ready(ConditionStatus.FALSE, ReadyReason.DELETING, message)
 
 
 def reconcile_success(message: str = "") -> Condition:

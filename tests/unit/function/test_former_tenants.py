@@ -14,6 +14,11 @@ from tests.unit.function.test_cases import LEGACY
 
 HELD = "spec.deletionProtection is on. To delete it, set the annotation edgetenants.io/confirm to 04e9b605"
 
+PAUSED = (
+    building.condition("Ready", "False", "DeletionHeld", HELD),
+    building.condition("Synced", "False", "ReconcilePaused"),
+)
+
 
 def asked(xr: dict[str, Any] | None = None) -> fnv1.RunFunctionRequest:
     disabled = building.condition("Ready", "False", "Disabled")
@@ -37,7 +42,8 @@ def again(reason: str = "DeletionHeld", *domains: str, **xr: Any) -> fnv1.RunFun
         building.condition("Ready", "False", reason, NEW),
         building.condition("Synced", "False", "ReconcileError", NEW),
     ]
-    tenant = {"metadata": {"name": "acme-now"}, "status": {"conditions": told}}
+    named = {"name": "acme-now", "annotations": {"crossplane.io/external-name": "shop.acme"}}
+    tenant = {"metadata": named, "status": {"conditions": told}}
     return building.request(xr=xr, observed={"tenant": tenant})
 
 
@@ -50,7 +56,10 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
     assert message == (
         "DistributionTenant acme-before, a former tenant of the claim, still serves acme.example.com, "
         "shop.acme.com. DistributionTenant acme-before: plans.standard.deletionProtection is on. To delete "
-        "it, set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605"
+        "it, set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605. The "
+        "claim needs this tenant: after that, its domains are not served until the tenant is created again. "
+        "To keep them served instead, set spec.managementPolicies of DistributionTenant acme-before to "
+        "[Observe]. Then only the resource goes, and the claim's new resource gets the tenant"
     )
     assert building.conditions(rsp)["Degraded"] == (
         "True",
@@ -59,6 +68,22 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
     )
     assert suspended(rsp)[:2] == ("False", "Active")
     assert rsp.meta.ttl.seconds == 60
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata": {"annotations": {"crossplane.io/external-name": "shop.other"}}},
+        {"status": {"conditions": [building.condition("Ready", "False", "DeletionHeld", "AWS is silent.")]}},
+        {"status": {"conditions": [*PAUSED]}},
+    ],
+)
+def test_one_that_would_be_orphaned_or_that_nothing_protects_is_not_to_be_kept(
+    changes: dict[str, Any],
+) -> None:
+    message = building.live(reconciled(again(), building.merged(former(), changes)))[2]
+    assert "acme-before, a former tenant of the claim, still serves" in message
+    assert "managementPolicies" not in message
 
 
 def test_each_of_several_tenants_names_the_former_one() -> None:
@@ -146,6 +171,7 @@ def former(name: str = "acme-before", **status: Any) -> dict[str, Any]:
     return {
         "metadata": {
             "name": name,
+            "annotations": {"crossplane.io/external-name": "shop.acme"},
             "deletionTimestamp": "2026-01-01T00:00:00Z",
             "ownerReferences": [OWNER],
         },

@@ -159,6 +159,7 @@ def test_it_waits_for_its_tenants_quietly_and_enabled():
         assert calls == ["GetConnectionGroup", "ListDistributionTenants"]
         assert type(world.error).__name__ == "NotYet"
         assert "waits for its tenants to be deleted or moved: 1 more" in world.error.message
+        assert world.condition("Ready") == ("False", "Deleting", world.error.message)
     assert world.group.enabled
     world.cloudfront.tenants.clear()
     world.settle()

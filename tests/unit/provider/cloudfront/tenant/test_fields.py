@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from edgetenants_runtime.rules.references import asks
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.state.certificates import Certificate
-from provider.cloudfront.state.customizations import GeoRestrictions, WebAcl
+from provider.cloudfront.state.customizations import INHERITED, GeoRestrictions, WebAcl
 from provider.main import managed_kind, resource_kind
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
 from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, dependencies, managed
@@ -330,3 +331,52 @@ def test_a_group_that_follows_moves_the_tenant():
 @pytest.mark.parametrize("kind", [kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT])
 def test_a_tenant_without_references_asks_for_nothing(kind):
     assert list(asks(Managed(managed(FOR_PROVIDER)), kind.references)) == []
+
+
+def foreign(**spec):
+    """A tenant for which someone set a web ACL, restrictions and a parameter in AWS."""
+    world = World({**BARE, "parameters": {"tenantName": "acme"}}, **spec)
+    world.converge()
+    made = world.cloudfront.only
+    changed = replace(
+        made.customizations,
+        web_acl=WebAcl("disable"),
+        geo_restrictions=GeoRestrictions("whitelist", frozenset({"KP"})),
+    )
+    parameters = {"tenantName": "acme", "tier": "silver"}
+    world.cloudfront.edit(made.id, parameters=parameters, customizations=changed)
+    assert "UpdateDistributionTenant" not in world.converge()
+    return world
+
+
+def test_settings_that_the_spec_does_not_set_are_told():
+    world = foreign()
+    assert world.says("InSync") == (
+        "AWS has settings that the spec does not set, and they stay: customizations.webAcl: disable; "
+        "customizations.geoRestrictions: whitelist KP; parameters.tier: silver. To remove one, change it in "
+        "AWS"
+    )
+    world.cloudfront.edit(
+        world.cloudfront.only.id, parameters={"tenantName": "acme"}, customizations=INHERITED
+    )
+    world.converge()
+    assert world.says("InSync") == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"ignoreDrift": ["customizations", "parameters"]},
+        {
+            "initProvider": {
+                "parameters": {"tier": "gold"},
+                "customizations": {
+                    "webAcl": {"action": "disable"},
+                    "geoRestrictions": {"restrictionType": "none"},
+                },
+            }
+        },
+    ],
+)
+def test_what_its_author_leaves_to_others_is_not_told(spec):
+    assert foreign(**spec).says("InSync") == ""
