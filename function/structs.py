@@ -15,7 +15,7 @@ from function import wire
 
 def value(struct: Struct | None, *path: str) -> Value | None:
     """The value at `path`; None if there is none, or a part of the path is not an object."""
-    return _field(child(struct, *path[:-1]), path[-1])
+    return _field(child(struct, *path[:-1]) if len(path) > 1 else struct, path[-1])
 
 
 def child(struct: Struct | None, *path: str) -> Struct | None:
@@ -35,8 +35,7 @@ def _field(struct: Struct | None, key: str) -> Value | None:
 
 def text(struct: Struct | None, *path: str) -> str:
     """The string at `path`; empty if there is none."""
-    # Most strings are fields of the object itself, and a call reads dozens.
-    found = _field(struct, path[0]) if len(path) == 1 else value(struct, *path)
+    found = value(struct, *path)
     return found.string_value if found is not None else ""
 
 
