@@ -78,8 +78,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "one token confirms a gap of seconds and one of minutes",
         "moves.py",
-        'f"isolation {_other(asked)} {asked}: {way}"',
-        'f"isolation {_other(asked)} {asked}"',
+        'f"isolation {switches.other(asked)} {asked}: {way}"',
+        'f"isolation {switches.other(asked)} {asked}"',
         "the plan loses its parking domain, and domains are dark for minutes that were not confirmed",
         (f"{_SWITCHES}::test_who_confirmed_a_gap_of_seconds_is_asked_again_before_one_of_minutes",),
     ),
