@@ -105,8 +105,8 @@ def _isolated(
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
     given = order.composite.confirmed
-    # Most claims confirm nothing, and need no token, which is a hash.
-    confirmed = bool(given) and _token(asked, _RELEASED) in order.composite.confirmed and not _allowed(order)
+    # Checked first, because most claims confirm nothing, and a token is a hash.
+    confirmed = bool(given) and _token(asked, _RELEASED) in given and not _allowed(order)
     switch = Switch(order, kept, gap=confirmed)
     # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:

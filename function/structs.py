@@ -21,8 +21,11 @@ def value(struct: Struct | None, *path: str) -> Value | None:
 def child(struct: Struct | None, *path: str) -> Struct | None:
     """The object at `path`; None if there is none."""
     for key in path:
-        found = _field(struct, key)
-        struct = found.struct_value if found is not None and found.HasField("struct_value") else None
+        # Not _field: a call reads dozens of objects.
+        if struct is None or key not in struct.fields:
+            return None
+        found = struct.fields[key]
+        struct = found.struct_value if found.HasField("struct_value") else None
     return struct
 
 
@@ -49,8 +52,10 @@ def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
 
 def whole_number(struct: Struct | None, key: str) -> int | None:
     """The integer in the object's own field; None if there is none."""
-    found = _field(struct, key)
-    if found is None or not found.HasField("number_value"):
+    if struct is None or key not in struct.fields:
+        return None
+    found = struct.fields[key]
+    if not found.HasField("number_value"):
         return None
     number = found.number_value
     return int(number) if number.is_integer() else None

@@ -102,8 +102,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a gap for a domain that the plan would not allow anew",
         "moves.py",
-        "in order.composite.confirmed and not _allowed(order)\n",
-        "in order.composite.confirmed\n",
+        "in given and not _allowed(order)\n",
+        "in given\n",
         "the claim is refused as a whole while the domain is with no tenant, and the domain stays dark",
         (f"{_SWITCHES}::test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew",),
     ),

@@ -194,7 +194,7 @@ def test_one_answer_cannot_take_the_room_of_many() -> None:
 
 
 def test_some_of_more_claims_than_there_is_room_for_are_found_when_their_turn_comes() -> None:
-    answers = Answers(most=100_000)
+    answers = Answers(most=150_000)
     for _ in range(3):
         found = 0
         for number in range(100):
