@@ -147,6 +147,8 @@ def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
 
 
 def _tokens(annotation: str) -> frozenset[str]:
+    if not annotation:
+        return frozenset()
     written = (token.strip() for token in annotation[:_LONGEST_ANNOTATION].split(","))
     return frozenset(token for token in written if _TOKEN.fullmatch(token))
 

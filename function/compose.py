@@ -264,8 +264,8 @@ def _envelope(order: Order) -> Json:
 def _config_ref(reference: ProviderConfigReference, composite: Composite) -> Json:
     """A cluster-scoped managed resource can use one kind of ProviderConfig only, so its reference has no
     kind."""
-    named = reference.to_json()
-    return named if composite.namespaced else {"name": named["name"]}
+    kind = reference.kind if composite.namespaced else None
+    return _without_empty({"kind": kind, "name": reference.name})
 
 
 def _secret(composite: Composite, spec: TenantClaimSpec, wanted: WantedTenant) -> Json:

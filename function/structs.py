@@ -38,7 +38,8 @@ def _field(struct: Struct | None, key: str) -> Value | None:
 
 def text(struct: Struct | None, *path: str) -> str:
     """The string at `path`; empty if there is none."""
-    found = value(struct, *path)
+    # Most strings are fields of the object itself, and a call reads dozens.
+    found = _field(struct, path[0]) if len(path) == 1 else value(struct, *path)
     return found.string_value if found is not None else ""
 
 
