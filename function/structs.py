@@ -22,9 +22,12 @@ def child(struct: Struct | None, *path: str) -> Struct | None:
     """The object at `path`; None if there is none."""
     for key in path:
         # Not _field: a call reads dozens of objects.
-        if struct is None or key not in struct.fields:
+        if struct is None:
             return None
-        found = struct.fields[key]
+        fields = struct.fields
+        if key not in fields:
+            return None
+        found = fields[key]
         struct = found.struct_value if found.HasField("struct_value") else None
     return struct
 
@@ -53,9 +56,12 @@ def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
 
 def whole_number(struct: Struct | None, key: str) -> int | None:
     """The integer in the object's own field; None if there is none."""
-    if struct is None or key not in struct.fields:
+    if struct is None:
         return None
-    found = struct.fields[key]
+    fields = struct.fields
+    if key not in fields:
+        return None
+    found = fields[key]
     if not found.HasField("number_value"):
         return None
     number = found.number_value
