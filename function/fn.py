@@ -241,7 +241,8 @@ def _compose(
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
-    composed = replace(composed, departing=departing.keep(req, rsp, order, seen))
+    if departing.keep(req, rsp, order, seen):
+        composed = replace(composed, departing=True)
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
     rsp.conditions.extend(composed.conditions)
