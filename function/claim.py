@@ -133,7 +133,7 @@ def _conditions(resource: Struct) -> tuple[dict[str, tuple[str, str]], str, int 
     message, reconciled = "", None
     for each in structs.objects(resource, "status", "conditions"):
         type_, holds, reason = structs.texts_at(each, ("type", "status", "reason"))
-        found[type_] = (holds, reason)
+        found.setdefault(type_, (holds, reason))
         if type_ == ClaimConditionType.LIVE:
             message = structs.text(each, "message")
         elif type_ == ConditionType.SYNCED:
