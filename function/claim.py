@@ -5,6 +5,7 @@ for the claim in spec.claimRef, or by hand.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,8 +48,9 @@ class Composite:
     """Namespace of a legacy composite's connection Secret; None if it requests none."""
     confirmed: frozenset[str]
     """Tokens of the steps that the claim's author has confirmed."""
-    conditions: tuple[tuple[str, tuple[str, str]], ...] = field(compare=False)
-    """Type, status and reason of the conditions, as last written. They are not part of the identity."""
+    conditions: Mapping[str, tuple[str, str]] = field(compare=False)
+    """Status and reason of the conditions by their types, as last written. They are not part of the
+    identity."""
 
     live_message: str = field(default="", compare=False)
     """Message of the condition Live, as last written."""
@@ -57,7 +59,7 @@ class Composite:
 
     def condition(self, type_: str) -> tuple[str, str] | None:
         """Status and reason of a condition, as last written; None if it was never written."""
-        return next((says for each, says in self.conditions if each == type_), None)
+        return self.conditions.get(type_)
 
     @property
     def live(self) -> tuple[str, str] | None:
@@ -124,18 +126,19 @@ def identify(resource: Struct) -> Composite:
     )
 
 
-def _conditions(resource: Struct) -> tuple[tuple[tuple[str, tuple[str, str]], ...], str, int | None]:
-    """Type, status and reason of the conditions, the message of Live, and the generation that Crossplane last
-    reconciled; None if it records none (before v2)."""
-    found, message, reconciled = [], "", None
+def _conditions(resource: Struct) -> tuple[dict[str, tuple[str, str]], str, int | None]:
+    """Status and reason of the conditions by their types, the message of Live, and the generation that
+    Crossplane last reconciled; None if it records none (before v2)."""
+    found: dict[str, tuple[str, str]] = {}
+    message, reconciled = "", None
     for each in structs.objects(resource, "status", "conditions"):
         type_, holds, reason = structs.texts_at(each, ("type", "status", "reason"))
-        found.append((type_, (holds, reason)))
+        found.setdefault(type_, (holds, reason))
         if type_ == ClaimConditionType.LIVE:
             message = structs.text(each, "message")
         elif type_ == ConditionType.SYNCED:
             reconciled = structs.whole_number(each, "observedGeneration")
-    return tuple(found), message, reconciled
+    return found, message, reconciled
 
 
 def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
@@ -144,6 +147,8 @@ def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:
 
 
 def _tokens(annotation: str) -> frozenset[str]:
+    if not annotation:
+        return frozenset()
     written = (token.strip() for token in annotation[:_LONGEST_ANNOTATION].split(","))
     return frozenset(token for token in written if _TOKEN.fullmatch(token))
 

@@ -208,31 +208,39 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
         annotations[ADOPT] = adopted
     if wanted.takes:
         annotations[TAKE] = ",".join(wanted.takes)
-    kind = kinds.DISTRIBUTION_TENANT if order.composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
+    head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
-    return _managed(kind, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
+    return _managed(head, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
 
 def connection_group(order: Order, external_name: str | None) -> bytes:
     """The claim's own ConnectionGroup, as a Struct."""
     connection = order.chosen.plan.connection
-    kind = kinds.CONNECTION_GROUP if order.composite.namespaced else kinds.LEGACY_CONNECTION_GROUP
+    head = _GROUP_HEADS[order.composite.namespaced]
     parameters = {
         "ipv6Enabled": connection.ipv6_enabled,
         "anycastIpListId": connection.anycast_ip_list_id,
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
-    return _managed(kind, annotations, order.envelope, wire.struct(_without_empty(parameters)))
+    return _managed(head, annotations, order.envelope, wire.struct(_without_empty(parameters)))
 
 
-def _managed(kind: kinds.Kind, annotations: Json, envelope: bytes, parameters: bytes) -> bytes:
-    head = {
-        "apiVersion": kind.api_version,
-        "kind": kind.kind,
-        "metadata": {"annotations": annotations},
-    }
-    return wire.struct(head) + wire.field("spec", envelope + wire.field("forProvider", parameters))
+def _head(kind: kinds.Kind) -> bytes:
+    return wire.struct({"apiVersion": kind.api_version, "kind": kind.kind})
+
+
+_TENANT_HEADS: Final = {
+    True: _head(kinds.DISTRIBUTION_TENANT),
+    False: _head(kinds.LEGACY_DISTRIBUTION_TENANT),
+}
+_GROUP_HEADS: Final = {True: _head(kinds.CONNECTION_GROUP), False: _head(kinds.LEGACY_CONNECTION_GROUP)}
+"""The first fields of a managed resource, by whether it is namespaced."""
+
+
+def _managed(head: bytes, annotations: Mapping[str, str], envelope: bytes, parameters: bytes) -> bytes:
+    metadata = wire.field("metadata", wire.struct({"annotations": annotations}))
+    return head + metadata + wire.field("spec", envelope + wire.field("forProvider", parameters))
 
 
 def _without_empty(fields: Mapping[str, Any]) -> Json:
@@ -256,8 +264,8 @@ def _envelope(order: Order) -> Json:
 def _config_ref(reference: ProviderConfigReference, composite: Composite) -> Json:
     """A cluster-scoped managed resource can use one kind of ProviderConfig only, so its reference has no
     kind."""
-    named = reference.to_json()
-    return named if composite.namespaced else {"name": named["name"]}
+    kind = reference.kind if composite.namespaced else None
+    return _without_empty({"kind": kind, "name": reference.name})
 
 
 def _secret(composite: Composite, spec: TenantClaimSpec, wanted: WantedTenant) -> Json:

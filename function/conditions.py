@@ -65,19 +65,17 @@ class Looked:
     elsewhere: frozenset[str] = frozenset()
     """The domains that former tenants of the claim serve, and while domains move, its other tenants."""
 
-    # Cached: several conditions use each of these.
-
-    @cached_property
+    @property
     def new(self) -> bool:
         """Whether the provider has not reported it in CloudFront yet."""
         return self.seen is None or not self.seen.exists or unlooked(self.seen)
 
-    @cached_property
+    @property
     def changing(self) -> bool:
         """Whether a change of it is in progress."""
         return self.seen is not None and _changes(self.wanted, self.seen)
 
-    @cached_property
+    @property
     def unsent(self) -> bool:
         """Whether the provider has not reconciled its change yet, though nothing pauses it."""
         seen = self.seen
@@ -90,19 +88,20 @@ class Looked:
         active = seen.active if seen is not None and answers(seen) else frozenset()
         return [domain for domain in self.wanted.domains if domain not in active | self.elsewhere]
 
-    @cached_property
+    @property
     def held_up(self) -> str:
         """Why the provider has not sent its change to AWS, in the provider's words; empty if nothing blocks
         it."""
         in_sync = self.seen.condition(TenantConditionType.IN_SYNC) if self.seen else None
         return in_sync.message.partition(NOT_DONE)[2] if in_sync and in_sync.denied else ""
 
+    # Cached: two conditions use it.
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
         """Why it needs attention: the reason and the message of Degraded; None if it does not."""
         return _trouble(self)
 
-    @cached_property
+    @property
     def frozen(self) -> bool:
         """Whether a change of it waits because writes are frozen."""
         return self.seen is not None and _is_frozen(self.seen)
@@ -285,9 +284,8 @@ def _is_behind(seen: ObservedTenant) -> bool:
 
 
 def _rolls_out(seen: ObservedTenant) -> bool:
-    deployed, in_sync = (
-        seen.condition(type_) for type_ in (TenantConditionType.DEPLOYED, TenantConditionType.IN_SYNC)
-    )
+    deployed = seen.condition(TenantConditionType.DEPLOYED)
+    in_sync = seen.condition(TenantConditionType.IN_SYNC)
     return (
         seen.deleted
         or _is_behind(seen)

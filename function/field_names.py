@@ -44,14 +44,10 @@ _CORRECT: Final = re.compile(
 """Ends the message of a refusal in AWS's own words, which name no field."""
 
 
-_SIGNS: Final = ("spec.", ": desired ", "Correct the ")
-"""A message that contains none of these has nothing to replace."""
-
-
 def in_claim(order: Order, message: str) -> str:
     """A managed resource's message that names the fields of the claim and its plan instead of its own."""
-    # Most messages name no field, and every call checks every message.
-    if not any(each in message for each in _SIGNS):
+    # Most messages have nothing to replace, and every call checks every message.
+    if "spec." not in message and ": desired " not in message and "Correct the " not in message:
         return message
     said = _NAMED.sub(lambda found: _named(order, found) or found[0], message)
     return _CORRECT.sub(lambda _: _to_correct(order), said)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from apis.conditions import ClaimConditionType, LiveReason
@@ -198,7 +197,8 @@ class Composed:
     tenants: tuple[WantedTenant, ...]
     resources: bytes
     """Serialized as protobuf."""
-    status: Struct
+    status: bytes
+    """Fields of the composite's status, a serialized Struct."""
     held_up: bool
     """Whether the claim is not ready although all its composed resources are."""
     finding: Finding
@@ -241,7 +241,8 @@ def _compose(
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
-    composed = replace(composed, departing=departing.keep(req, rsp, order, seen))
+    if departing.keep(req, rsp, order, seen):
+        composed = replace(composed, departing=True)
     if composed.held_up:
         rsp.desired.composite.ready = fnv1.READY_FALSE
     rsp.conditions.extend(composed.conditions)

@@ -127,9 +127,9 @@ def answers(seen: ObservedTenant) -> bool:
 
 def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
     """The finding of the claim."""
-    wanted, worst = max(findings, key=lambda item: _rank(item[1]))
     if len(findings) == 1:
-        return worst
+        return findings[0][1]
+    wanted, worst = max(findings, key=lambda item: _rank(item[1]))
     if worst.live:
         unreached = tuple(domain for _, each in findings for domain in each.unreached)
         dns = next((each.dns for _, each in findings if each.dns), "")

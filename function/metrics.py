@@ -57,8 +57,7 @@ class Metrics:
             "edgetenants_function_calls_in_progress", "Calls in progress.", registry=self.registry
         )
         # Present from the start: an alert on a rate needs a zero before the first count.
-        for outcome in Outcome:
-            self._calls.labels(outcome)
+        self._outcomes = {outcome: self._calls.labels(outcome) for outcome in Outcome}
         for severity in ("normal", "warning", "fatal"):
             self._results.labels(severity)
 
@@ -69,12 +68,12 @@ class Metrics:
             try:
                 yield
             except Exception:
-                self._calls.labels(Outcome.FAILED).inc()
+                self._outcomes[Outcome.FAILED].inc()
                 raise
 
     def answered(self, results: Iterable[fnv1.Result], *, refused: bool) -> None:
         """Count a response and its results."""
-        self._calls.labels(Outcome.REFUSED if refused else Outcome.COMPOSED).inc()
+        self._outcomes[Outcome.REFUSED if refused else Outcome.COMPOSED].inc()
         for result in results:
             name = fnv1.Severity.Name(result.severity)
             self._results.labels(name.removeprefix("SEVERITY_").lower()).inc()

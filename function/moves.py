@@ -91,6 +91,8 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
 def _parked(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
     """Includes the names of a finished change as long as a status has them."""
     wildcard, own = order.chosen.plan.parking_domain, frozenset(order.claim.domains)
+    if wildcard is None:
+        return frozenset()
     known = (switches.parkings(wildcard, name, _records_of(each)) for name, each in seen.items())
     return frozenset().union(*known) - own
 
@@ -103,7 +105,9 @@ def _isolated(
     order: Order, kept: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
-    confirmed = _token(asked, _RELEASED) in order.composite.confirmed and not _allowed(order)
+    given = order.composite.confirmed
+    # Checked first, because most claims confirm nothing, and a token is a hash.
+    confirmed = bool(given) and _token(asked, _RELEASED) in given and not _allowed(order)
     switch = Switch(order, kept, gap=confirmed)
     # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:
@@ -150,7 +154,7 @@ _REPLACED_AND_ISSUED: Final = "tenants are replaced, certificates issued"
 
 
 def _token(asked: Isolation, way: str) -> str:
-    return naming.token(f"isolation {_other(asked)} {asked}: {way}")
+    return naming.token(f"isolation {switches.other(asked)} {asked}: {way}")
 
 
 def _replacing(order: Order) -> str:
@@ -163,10 +167,6 @@ def _may_replace(order: Order) -> bool:
     it."""
     token = _token(order.claim.spec.isolation, _replacing(order))
     return token in order.composite.confirmed and not _allowed(order) and not _freed(order)
-
-
-def _other(isolation: Isolation) -> Isolation:
-    return next(each for each in Isolation if each is not isolation)
 
 
 def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
@@ -236,11 +236,10 @@ def _on_distribution(
     asked = order.chosen.plan.distribution_id
     # Domains that move to a new tenant stay with their distribution.
     whence = next((each for tenant in tenants if (each := held.get(tenant.resource_name))), None)
-    present = {
-        each: _present(held.get(each.resource_name) or (whence if each.parked else None), asked)
-        for each in tenants
-    }
-    others = set(present.values()) - {asked}
+    present = [
+        _present(held.get(each.resource_name) or (whence if each.parked else None), asked) for each in tenants
+    ]
+    others = set(present) - {asked}
     if not others:
         return tenants, ()
     moves = {
@@ -253,7 +252,10 @@ def _on_distribution(
         for old in sorted(others)
     }
     waiting = {old: move for old, move in moves.items() if move.token not in order.composite.confirmed}
-    kept = (replace(each, distribution_id=old) if old in waiting else each for each, old in present.items())
+    kept = (
+        replace(each, distribution_id=old) if old in waiting else each
+        for each, old in zip(tenants, present, strict=True)
+    )
     return tuple(kept), tuple(waiting.values())
 
 

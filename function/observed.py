@@ -4,6 +4,7 @@ provider set, and the spec."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from google.protobuf.struct_pb2 import Struct
 
@@ -23,8 +24,7 @@ ACTIVE = "active"
 """Status of a domain that CloudFront serves."""
 
 
-@dataclass(frozen=True)
-class ObservedCondition:
+class ObservedCondition(NamedTuple):
     """One condition."""
 
     status: str = ConditionStatus.UNKNOWN

@@ -20,17 +20,18 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     """The question of a request. It removes everything from the request that cannot affect the response,
     except the tag."""
     composite = req.observed.composite.resource
-    _drop(composite, ("metadata",), _UNREAD_METADATA)
-    _drop(composite, ("spec",), _UNREAD_SPEC)
+    _drop(structs.child(composite, "metadata"), _UNREAD_METADATA)
+    _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:
-        _drop(status, (), [key for key in status.fields if key != _READ_STATUS])
+        _drop(status, [key for key in status.fields if key != _READ_STATUS])
     resources = req.observed.resources
     for name in [each for each in resources if not compose.OURS.fullmatch(each)]:
         del resources[name]
     for each in resources.values():
-        _drop(each.resource, ("metadata",), _UNREAD_METADATA)
-        _drop(each.resource, ("status", "atProvider"), _UNREAD_AT_PROVIDER)
+        resource = each.resource
+        _drop(structs.child(resource, "metadata"), _UNREAD_METADATA)
+        _drop(structs.child(resource, "status", "atProvider"), _UNREAD_AT_PROVIDER)
     asker = structs.text(composite, "metadata", "uid")
     if not asker:
         # The request for a report has no composite and contains all claims; it is not repeated.
@@ -42,11 +43,10 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     return Question(asker, hashlib.sha256(serialized).digest())
 
 
-def _drop(struct: Struct, path: tuple[str, ...], keys: Iterable[str]) -> None:
-    inner = structs.child(struct, *path)
-    if inner is None:
+def _drop(struct: Struct | None, keys: Iterable[str]) -> None:
+    if struct is None:
         return
-    fields = inner.fields
+    fields = struct.fields
     for key in keys:
         if key in fields:
             del fields[key]

@@ -34,20 +34,22 @@ def begin(req: fnv1.RunFunctionRequest, ttl: float) -> fnv1.RunFunctionResponse:
 
 def set_ttl(rsp: fnv1.RunFunctionResponse, seconds: float) -> None:
     """Set how long Crossplane may reuse the response."""
-    rsp.meta.ttl.FromMilliseconds(round(seconds * 1000))
+    # Not FromMilliseconds, which takes five times as long: it is Python that checks and normalizes.
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    rsp.meta.ttl.seconds, rsp.meta.ttl.nanos = whole, thousandths * 1_000_000
 
 
-def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: Struct) -> None:
+def want(rsp: fnv1.RunFunctionResponse, resources: bytes, status: bytes) -> None:
     """Add to the desired state of earlier steps. Composed resources replace those of the same name; fields of
     the composite's status are merged.
 
     Args:
         rsp: the response.
         resources: the composed resources, from `composed`.
-        status: the fields of the composite's status.
+        status: the fields of the composite's status, a serialized Struct.
     """
     rsp.desired.MergeFromString(resources)
-    rsp.desired.composite.resource.get_or_create_struct("status").fields.MergeFrom(status.fields)
+    rsp.desired.composite.resource.get_or_create_struct("status").MergeFromString(status)
 
 
 def composed(name: str, resource: bytes, *, ready: bool) -> bytes:

@@ -6,10 +6,8 @@ reconcile of the composite each time.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from google.protobuf.struct_pb2 import Struct
-
 from apis.dns import RecordPurpose
-from function import domains, structs
+from function import domains, wire
 from function.live import Finding, answers, phase
 from function.observed import ObservedTenant
 
@@ -22,8 +20,8 @@ def derive(
     *,
     elsewhere: frozenset[str] = frozenset(),
     checked: bool = False,
-) -> Struct:
-    """The status fields that the function sets, without unknown ones.
+) -> bytes:
+    """The status fields that the function sets, without unknown ones, as a serialized Struct.
 
     Args:
         served: the claim's domains, in the order of the claim.
@@ -48,7 +46,7 @@ def derive(
         "domains": [_domain(domain, serving.get(domain)) for domain in sorted(served)],
         "dnsInstructions": list(_distinct(tenants, parked)) or None,
     }
-    return structs.of({key: value for key, value in fields.items() if value is not None})
+    return wire.struct({key: value for key, value in fields.items() if value is not None})
 
 
 def _url(served: Sequence[str], answering: Sequence[ObservedTenant], *, checked: bool) -> str | None:

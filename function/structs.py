@@ -15,14 +15,20 @@ from function import wire
 
 def value(struct: Struct | None, *path: str) -> Value | None:
     """The value at `path`; None if there is none, or a part of the path is not an object."""
-    return _field(child(struct, *path[:-1]), path[-1])
+    return _field(child(struct, *path[:-1]) if len(path) > 1 else struct, path[-1])
 
 
 def child(struct: Struct | None, *path: str) -> Struct | None:
     """The object at `path`; None if there is none."""
     for key in path:
-        found = _field(struct, key)
-        struct = found.struct_value if found is not None and found.HasField("struct_value") else None
+        # Not _field: a call reads dozens of objects.
+        if struct is None:
+            return None
+        fields = struct.fields
+        if key not in fields:
+            return None
+        found = fields[key]
+        struct = found.struct_value if found.HasField("struct_value") else None
     return struct
 
 
@@ -50,8 +56,13 @@ def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
 
 def whole_number(struct: Struct | None, key: str) -> int | None:
     """The integer in the object's own field; None if there is none."""
-    found = _field(struct, key)
-    if found is None or not found.HasField("number_value"):
+    if struct is None:
+        return None
+    fields = struct.fields
+    if key not in fields:
+        return None
+    found = fields[key]
+    if not found.HasField("number_value"):
         return None
     number = found.number_value
     return int(number) if number.is_integer() else None

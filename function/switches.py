@@ -61,6 +61,11 @@ def hindrance(order: Order) -> str:
     return ""
 
 
+def other(isolation: Isolation) -> Isolation:
+    """The isolation that a claim has before it changes to this one."""
+    return Isolation.PER_DOMAIN if isolation is Isolation.SHARED else Isolation.SHARED
+
+
 @dataclass(frozen=True, eq=False)
 class Switch:
     """The move of a claim's domains from the tenants of one isolation to those of the other."""
@@ -76,10 +81,10 @@ class Switch:
         """The isolation to which the domains move."""
         return self.order.claim.spec.isolation
 
-    @cached_property
+    @property
     def former(self) -> Isolation:
         """The isolation from which the domains move."""
-        return next(each for each in Isolation if each is not self.asked)
+        return other(self.asked)
 
     @cached_property
     def held(self) -> Mapping[str, ObservedTenant]:

@@ -28,6 +28,9 @@ MOST_TAGS = 50
 """Tags of one tenant that the managed resource accepts."""
 
 
+_NO_CHOICE = SecurityChoice()
+
+
 @dataclass(frozen=True)
 class Terms:
     """The terms of one claim."""
@@ -78,7 +81,7 @@ def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozense
 
 
 def _merge(composite: Composite, spec: TenantClaimSpec, plan: Plan, kept: frozenset[str]) -> Terms:
-    own, planned = spec.security or SecurityChoice(), plan.security or SecurityChoice()
+    own, planned = spec.security or _NO_CHOICE, plan.security or _NO_CHOICE
     return Terms(
         certificate=spec.certificate or plan.certificate,
         dns_mode=(spec.dns or plan.dns).mode,
@@ -101,7 +104,7 @@ def _from_labels(composite: Composite, plan: Plan) -> dict[str, str]:
 
 
 def _set_fields(spec: TenantClaimSpec) -> dict[OverridableField, object]:
-    security = spec.security or SecurityChoice()
+    security = spec.security or _NO_CHOICE
     return {
         OverridableField.PARAMETERS: spec.parameters,
         OverridableField.CERTIFICATE: spec.certificate,

@@ -265,8 +265,8 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a tenant goes with the policy that its resource had",
         "fn.py",
-        "departing=departing.keep(req, rsp, order, seen)",
-        "departing=False",
+        "    if departing.keep(req, rsp, order, seen):\n",
+        "    if False:\n",
         "one edit of onDelete and domains leaves a tenant in AWS that nothing owns",
         ("unit/function/test_departing.py",),
     ),

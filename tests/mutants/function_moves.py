@@ -118,8 +118,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "one token confirms a gap of seconds and one of minutes",
         "moves.py",
-        'f"isolation {_other(asked)} {asked}: {way}"',
-        'f"isolation {_other(asked)} {asked}"',
+        'f"isolation {switches.other(asked)} {asked}: {way}"',
+        'f"isolation {switches.other(asked)} {asked}"',
         "the plan loses its parking domain, and domains are dark for minutes that were not confirmed",
         (f"{_SWITCHES}::test_who_confirmed_a_gap_of_seconds_is_asked_again_before_one_of_minutes",),
     ),
@@ -142,8 +142,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a gap for a domain that the plan would not allow anew",
         "moves.py",
-        "in order.composite.confirmed and not _allowed(order)\n",
-        "in order.composite.confirmed\n",
+        "in given and not _allowed(order)\n",
+        "in given\n",
         "the claim is refused as a whole while the domain is with no tenant, and the domain stays dark",
         (f"{_SWITCHES}::test_no_gap_for_a_domain_that_the_plan_would_not_allow_anew",),
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function import fn, questions, remembered, server
+from function import fn, questions, remembered, response, server
 from function.metrics import Metrics
 from function.remembered import Answers, Parsed, Question
 from function.tracing import NoSpans
@@ -187,6 +187,15 @@ def test_an_author_who_edits_a_claim_again_and_again_takes_the_place_of_one() ->
     assert len(answers) == 11
 
 
+@pytest.mark.parametrize("size", [remembered.SMALL // 2, 4 * remembered.SMALL])
+def test_small_and_large_answers_are_given_again_byte_for_byte(size: int) -> None:
+    answers, rsp = Answers(), _answer(1, size)
+    response.set_ttl(rsp, 60)
+    serialized = server._serialize(rsp)
+    answers.keep(question := Question("u-1", b"digest"), rsp, serialized)
+    assert answers.find(question, "") == serialized
+
+
 def test_one_answer_cannot_take_the_room_of_many() -> None:
     answers = Answers()
     _keep(answers, 1, size=4 * remembered.LARGEST)
@@ -194,7 +203,7 @@ def test_one_answer_cannot_take_the_room_of_many() -> None:
 
 
 def test_some_of_more_claims_than_there_is_room_for_are_found_when_their_turn_comes() -> None:
-    answers = Answers(most=100_000)
+    answers = Answers(most=150_000)
     for _ in range(3):
         found = 0
         for number in range(100):
