@@ -242,11 +242,12 @@ def _on_distribution(
     others = set(present) - {asked}
     if not others:
         return tenants, ()
+    having = [held[each.resource_name] for each in tenants if each.resource_name in held]
     moves = {
         old: Move(
             f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
             "domains. The move changes origin, certificate and rules at once."
-            f"{_created_again(held[each.resource_name] for each, its in present.items() if its == old)}",
+            f"{_created_again(each for each in having if each.asked.distribution_id == old)}",
             naming.token(f"distribution {old} {asked}"),
         )
         for old in sorted(others)
@@ -266,9 +267,13 @@ def _present(seen: ObservedTenant | None, asked: str) -> str:
 def _connected(
     order: Order, tenants: Iterable[WantedTenant], held: Mapping[str, ObservedTenant]
 ) -> tuple[bool, tuple[Move, ...]]:
-    present = [held[each.resource_name] for each in tenants if each.resource_name in held]
-    if order.terms.dedicated or not _has_group(held, present):
+    groups = [each for name, each in held.items() if compose.is_group(name)]
+    if order.terms.dedicated or not groups:
         return order.terms.dedicated, ()
+    present = [held[each.resource_name] for each in tenants if each.resource_name in held]
+    if all(each.deleted for each in groups) and not any(each.asked.own_group for each in present):
+        # The claim gave it up, and it waits for tenants of others.
+        return False, ()
     move = Move(
         "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "
         f"records lead to the old one are not served once it is deleted.{_created_again(present)}",
@@ -278,15 +283,6 @@ def _connected(
     served = bool(present)
     confirmed = move.token in order.composite.confirmed and not move.needs
     return (False, ()) if not served or confirmed else (True, (move,))
-
-
-def _has_group(held: Mapping[str, ObservedTenant], tenants: Iterable[ObservedTenant]) -> bool:
-    """Whether the claim has its own connection group, and not only one that it gave up and that waits for
-    tenants of others."""
-    groups = [each for name, each in held.items() if compose.is_group(name)]
-    return not all(each.deleted for each in groups) or (
-        bool(groups) and any(each.asked.own_group for each in tenants)
-    )
 
 
 def _created_again(tenants: Iterable[ObservedTenant]) -> str:
