@@ -25,7 +25,7 @@ EVENTS = 10_000
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     running = World.up(
-        name=f"given-up-{os.getpid()}",
+        name=f"again-{os.getpid()}",
         cache=CACHE,
         progress=lambda line: print(line, flush=True),
         options=Options(core_flags=(f"--circuit-breaker-burst={EVENTS}",)),
