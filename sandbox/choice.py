@@ -40,6 +40,8 @@ class Options:
     """Continue even if Crossplane runs in the cluster."""
     crossplane: Crossplane = Crossplane.V2
     """The version of core. With v1, the claim is the legacy one and all managed resources are active."""
+    core_flags: tuple[str, ...] = ()
+    """Flags of core beside those that the sandbox needs, such as --circuit-breaker-burst=1000."""
     legacy: bool = False
     """Also activate the cluster-scoped managed resources. With `packages`, the claim is the legacy one."""
     packages: bool = False

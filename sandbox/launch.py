@@ -124,7 +124,10 @@ class Launch:
                 lambda: bootstrap.kinds(self.binaries.crossplane_crds, self.abandon),
                 ("accounts and rules",),
             ),
-            self._process(programs.crossplane(self.binaries.crossplane, caller=caller), *kinds),
+            self._process(
+                programs.crossplane(self.binaries.crossplane, caller=caller, flags=self.options.core_flags),
+                *kinds,
+            ),
             Step("provider's kubeconfig", self._provider_kubeconfig, ("accounts and rules",)),
             self._process(programs.provider(installation), "provider's kubeconfig"),
             Step("claim's definition", bootstrap.composition, kinds),
@@ -154,7 +157,9 @@ class Launch:
                 ("namespace",),
             ),
             self._process(programs.registry(tools.registry)),
-            self._process(programs.crossplane(core, caller={}), "Crossplane's kinds"),
+            self._process(
+                programs.crossplane(core, caller={}, flags=self.options.core_flags), "Crossplane's kinds"
+            ),
             self._process(programs.rbac_manager(core), "Crossplane's kinds"),
             self._process(programs.package_runtime(), "Crossplane's kinds"),
             Step("packages pushed", installed.push, ("registry",)),
@@ -299,6 +304,7 @@ def _state(
         control_plane_only=options.control_plane_only,
         packages=options.packages,
         crossplane=options.crossplane,
+        core_flags=options.core_flags,
     )
 
 

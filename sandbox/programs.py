@@ -134,7 +134,9 @@ class Programs:
         """The collector of garbage and namespaces, for an API server without one."""
         return self._spec("collector", binary, f"--kubeconfig={self.layout.admin_kubeconfig}", tier=1)
 
-    def crossplane(self, binary: Path, *, caller: Mapping[str, str]) -> ProcessSpec:
+    def crossplane(
+        self, binary: Path, *, caller: Mapping[str, str], flags: tuple[str, ...] = ()
+    ) -> ProcessSpec:
         """Crossplane core as admin. It may need the caller's environment to log in to a given cluster."""
         packages = self.layout.directory / "xpkg"
         packages.mkdir(exist_ok=True)
@@ -143,6 +145,7 @@ class Programs:
             binary,
             "core",
             "start",
+            *flags,
             env={
                 **caller,
                 "KUBECONFIG": str(self.layout.admin_kubeconfig),

@@ -66,6 +66,8 @@ class State:
     cluster: str = ""
     """The context of a given cluster."""
     crossplane: Crossplane = Crossplane.V2
+    core_flags: tuple[str, ...] = ()
+    """Flags of core that the caller added."""
     legacy: bool = False
     control_plane_only: bool = False
     packages: bool = False
@@ -82,6 +84,7 @@ class State:
         data = json.loads(text)
         data["created"] = tuple(KubernetesObject(**o) for o in data["created"])
         data["kept"] = tuple(data["kept"])
+        data["core_flags"] = tuple(data.get("core_flags", ()))
         data["control_plane"], data["phase"] = ControlPlane(data["control_plane"]), Phase(data["phase"])
         data["crossplane"] = Crossplane(data.get("crossplane", Crossplane.V2))
         return cls(**data)

@@ -287,6 +287,9 @@ def _running(layout: Layout, choice: Choice, options: Options, progress: Progres
     if state.crossplane is not options.crossplane:
         wanted = f"Crossplane {state.crossplane}, not {options.crossplane}"
         raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
+    if state.core_flags != options.core_flags:
+        wanted = f"these flags of core: {' '.join(state.core_flags) or 'none'}"
+        raise WorldError(f"sandbox {layout.name} runs with {wanted}; first run `{world.hint('down')}`")
     progress(f"sandbox {layout.name} is already running")
     return world
 

@@ -5,7 +5,8 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache"))
 
 FAST = 30
+LEAVING = 300
+"""How fast the clock runs after a test, when nothing is looked at any more and what is left of it goes."""
 NUMBERS = itertools.count(1)
 
 
@@ -36,6 +39,37 @@ def world() -> Iterator[World]:
         yield running
     finally:
         running.down()
+
+
+@contextmanager
+def leaving(world: World) -> Iterator[None]:
+    """What is deleted meanwhile is disabled and rolled out in a moment."""
+    world.emulator.set_rate(LEAVING)
+    try:
+        yield
+    finally:
+        world.emulator.set_rate(FAST)
+
+
+class Departing:
+    """What takes minutes of real time to go. Other tests run meanwhile; in the end all of it must be gone."""
+
+    def __init__(self) -> None:
+        self._waits: list[Callable[[], object]] = []
+
+    def add(self, wait: Callable[[], object]) -> None:
+        self._waits.append(wait)
+
+    def wait(self) -> None:
+        while self._waits:
+            self._waits.pop()()
+
+
+@pytest.fixture(scope="session")
+def departing(world: World) -> Iterator[Departing]:
+    found = Departing()
+    yield found
+    found.wait()
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +103,8 @@ def claims(world: World, kind_of_claims: type[Claims], request: pytest.FixtureRe
     finally:
         world.emulator.clear_faults()
         world.processes.ensure_running("provider")
-        world.emulator.set_rate(FAST)
-        made.delete_all()
+        with leaving(world):
+            made.delete_all()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +120,8 @@ def teams(world: World, request: pytest.FixtureRequest) -> Iterator[Teams]:
         yield made
     finally:
         world.emulator.clear_faults()
-        for team in (made.red, made.blue):
-            team.clear()
-        for team in (made.red, made.blue):
-            team.leave()
+        with leaving(world):
+            for team in (made.red, made.blue):
+                team.clear()
+            for team in (made.red, made.blue):
+                team.leave()

@@ -15,6 +15,7 @@ from sandbox.manifests import CREDENTIALS, NAMESPACE
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.conftest import CACHE, ROOT
+from tests.integration.reading import reader
 from tests.integration.test_bad_claims import composition, patch
 from tests.integration.test_guards import DEFAULT_CONFIG
 from tests.integration.test_packages import get, reads, shell
@@ -159,7 +160,7 @@ def test_resources_with_the_owner_references_of_another_cluster_go_without_their
 ) -> None:
     """Kubernetes deletes them. First writes are frozen; then the provider sees that a backup had them."""
     follow(new, "## Back up", tmp_path)
-    copies = [copy(each, created=True) for each in managed(new, "-l", COMPOSED)]
+    copies = [copy(each, created=True) for each in managed(new, COMPOSED)]
     names = {each["metadata"]["name"] for each in copies}
     before = in_aws(old)
     lose(new)
@@ -188,7 +189,7 @@ def test_at_last_a_deletion_that_nothing_holds_takes_the_tenants_along(
 ) -> None:
     """The copies do not say that their tenants are older, as these were found in an earlier restore."""
     follow(new, "## Back up", tmp_path)
-    [lost] = [copy(each, created=False) for each in managed(new, "-l", f"{COMPOSED}=shared")]
+    [lost] = [copy(each, created=False) for each in managed(new, f"{COMPOSED}=shared")]
     before = set(in_aws(old))
     lose(new)
     new.kubectl("create", "-f", "-", input=json.dumps(lost))
@@ -200,9 +201,9 @@ def test_at_last_a_deletion_that_nothing_holds_takes_the_tenants_along(
     assert len(set(in_aws(old)) & before) == len(before) - 1
 
 
-def managed(world: World, *options: str) -> list[Object]:
-    found: list[Object] = get(world, "edt,ecg", "-A", *options)["items"]
-    return found
+def managed(world: World, selector: str = "") -> list[Object]:
+    read = reader(world.kubeconfig)
+    return [each for kind in ("edt", "ecg") for each in read.items(kind, selector=selector)]
 
 
 def by_name(world: World) -> dict[str, Object]:
@@ -229,7 +230,7 @@ def writes(world: World) -> dict[str, int]:
 
 def records(world: World) -> dict[str, str]:
     """The kept domains and names, each with what is recorded."""
-    found = get(world, "configmaps", "-n", NAMESPACE, "-l", "edgetenants.io/kept-domains=true")["items"]
+    found = reader(world.kubeconfig).items("configmaps", NAMESPACE, "edgetenants.io/kept-domains=true")
     return {key: value for each in found for key, value in (each.get("data") or {}).items()}
 
 
@@ -252,6 +253,7 @@ def lose(world: World) -> None:
         bare = json.dumps({"metadata": {"finalizers": None}})
         # Kubernetes deletes what a claim that is gone controls, maybe before this.
         world.kubectl("patch", name, "-n", "shop", "--type=merge", "-p", bare, check=False)
-    world.wait_for("them to go", lambda: not world.kubectl("get", kinds, "-n", "shop", "-o", "name") or None)
+    claims = lambda: reader(world.kubeconfig).items("tenantclaims", "shop")  # noqa: E731
+    world.wait_for("them to go", lambda: not (claims() or managed(world)))
     for process in ("crossplane", "provider"):
         world.processes.start(process)

@@ -29,7 +29,7 @@ from tests.integration.condition_scripts import (
     Stage,
     distribution_of,
 )
-from tests.integration.conftest import FAST
+from tests.integration.conftest import FAST, Departing
 from tests.integration.test_certificates import admin
 from tests.integration.watching import Object, Watch, condition, is_true
 
@@ -210,17 +210,20 @@ def strike(world: World, claims: Claims, before: Object) -> None:
             # One that the provider deletes at this moment is gone, too.
             with contextlib.suppress(WorldError):
                 world.emulator.remove_tenant(tenant["Id"])
+
+
+def wait_gone(claims: Claims) -> None:
     claims.wait(
         "everything to go",
-        lambda: not world.kubectl("get", "edt,ecg", "-n", NAMESPACE, "-o", "name").strip(),
+        lambda: not (claims.all_managed() or claims.reader.items("ecg", NAMESPACE)),
         # A resource whose creation met no clear answer waits two minutes for what may yet show.
         seconds=180,
     )
-    world.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    claims.world.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 
 @pytest.fixture(scope="module")
-def plays(world: World) -> Iterator[dict[str, Future[None]]]:
+def plays(world: World, departing: Departing) -> Iterator[dict[str, Future[None]]]:
     """All cases at once."""
     world.emulator.clear_faults()
     world.emulator.set_rate(FAST)
@@ -242,6 +245,7 @@ def plays(world: World) -> Iterator[dict[str, Future[None]]]:
             yield {actor.case.name: pool.submit(actor.play) for actor in actors}
     finally:
         strike(world, claims, before)
+        departing.add(lambda: wait_gone(claims))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -16,6 +16,7 @@ import pytest
 from apis import kinds
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE, FAST, ROOT
+from tests.integration.reading import reader
 from tests.integration.watching import Object, condition, is_true
 
 NAMESPACE = "contract"
@@ -125,8 +126,8 @@ class Contract:
 
     def all(self) -> dict[str, Object]:
         """Every managed resource of both scopes, by name."""
-        out = self.world.kubectl("get", "edt,ledt", "-A", "-o", "json")
-        return {o["metadata"]["name"]: o for o in json.loads(out)["items"]}
+        found = [each for kind in ("edt", "ledt") for each in reader(self.world.kubeconfig).items(kind)]
+        return {each["metadata"]["name"]: each for each in found}
 
     def tenants(self) -> dict[str, Object]:
         return {t["Name"]: t for t in self.world.emulator.state()["tenants"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import yaml
 
-from function import naming
 from tests.integration.hostile import DISTRIBUTION, ROOT, Team, Teams, unharmed
 from tests.integration.test_hostile_names import aws
 from tests.integration.test_references import applied
@@ -140,37 +139,6 @@ def test_a_tenant_of_another_keeps_no_recreated_claim_from_its_group(teams: Team
         end(red, lodger)
         blue.delete("own")
         blue.wait("the group to go", lambda: group() == {}, 240)
-
-
-def test_a_tenant_of_another_keeps_no_claim_from_a_group_that_it_asks_for_again(teams: Teams) -> None:
-    """The claim gives its group up, the tenant stays in it, and the claim wants it back; and once more."""
-    blue, red = teams.blue, teams.red
-    blue.apply(blue.group("common"))
-    blue.serve("common", kind="ecg")
-    common = blue.id_of("common", "ecg")
-    own = {"compositionRef": {"name": "hostile-again"}}
-    groups = lambda: {tenant["ConnectionGroupId"] for tenant in blue.tenants("again")}  # noqa: E731
-    with applied(red.admin, dedicated("hostile-again", {"connectionGroupId": common})):
-        blue.apply(blue.claim("again", crossplane=own, connection={"dedicated": True}))
-        blue.wait_ready("again", seconds=90)
-        [first] = groups()
-        lodger = lodging(red, "again", first)
-        blue.annotate("again", kind="tenantclaim", confirm=naming.token("connection group"))
-        for _ in range(2):
-            blue.patch("again", {"connection": {"dedicated": False}})
-            # Two minutes: core's circuit breaker may drop the edit, which then has effect after one.
-            blue.wait("the tenant to leave its group", lambda: groups() == {common}, 120)
-            blue.patch("again", {"connection": {"dedicated": True}})
-            blue.wait("the tenant to be in its group again", lambda: groups() == {first}, 120)
-        blue.patch("again", {"domains": ["again.example.com", "more-again.example.com"]})
-        blue.wait("an edit to arrive", lambda: len(blue.tenants("again")[0]["Domains"]) == 2, 120)
-        blue.wait_ready("again", seconds=90)
-        left = lambda: len(blue.reader.items("ecg", blue.namespace)) == 2  # noqa: E731
-        blue.wait("the groups that it gave up to go", left, 120)
-
-        end(red, lodger)
-        blue.delete("again")
-        blue.wait("the group to go", lambda: len(blue.reader.items("ecg", blue.namespace)) == 1, 240)
 
 
 def test_a_group_is_taken_over_by_nobody_else(teams: Teams) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import FAST
+from tests.integration.conftest import FAST, leaving
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, condition
 
@@ -76,8 +76,8 @@ def serving(claims: Claims, world: World, isolation: str, *, needs_disabled: boo
             claims.wait_ready("moving", seconds=120)
             with Gaps(world, domains).measured() as gaps:
                 yield gaps
-            world.emulator.set_rate(FAST)
-            claims.delete_all()
+            with leaving(world):
+                claims.delete_all()
     finally:
         world.emulator.change_settings({"domain_move_needs_disabled_source": True})
 
@@ -164,8 +164,9 @@ def test_a_domain_of_others_in_the_same_edit_makes_the_gap_no_longer(claims: Cla
     claims.wait(
         "the conflict", lambda: condition(claims.get("merging"), "Live").get("reason") == "DomainConflict"
     )
-    claims.delete_all()
-    others.delete_all()
+    with leaving(world):
+        claims.delete_all()
+        others.delete_all()
 
 
 def test_a_domain_that_goes_to_another_claim_of_the_team_is_there_at_once(
@@ -195,5 +196,6 @@ def test_a_domain_that_goes_to_another_claim_of_the_team_is_there_at_once(
     world.emulator.set_rate(FAST)
     print(f"dark for virtual seconds: {gaps.dark}")
     assert max(gaps.dark.values(), default=0) < MINUTE
-    claims.delete_all()
-    others.delete_all()
+    with leaving(world):
+        claims.delete_all()
+        others.delete_all()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import FAST
+from tests.integration.conftest import FAST, LEAVING, leaving
 from tests.integration.test_references import tenant
 from tests.integration.watching import condition
 
@@ -24,7 +23,8 @@ def rogue(claims: Claims, world: World) -> Iterator[Claims]:
     yield made
     world.processes.ensure_running("provider")
     world.kubectl("delete", "edt", "--all", "-n", made.namespace, "--wait=false")
-    made.delete_all()
+    with leaving(world):
+        made.delete_all()
 
 
 def waits(rogue: Claims, words: str, seconds: float = 90) -> str:
@@ -53,11 +53,11 @@ def test_nobody_takes_a_domain_while_the_isolation_is_switched(
     creation = world.emulator.hold("CreateDistributionTenant")
     claims.patch("own", {"isolation": "PerDomain"})
     said = lambda: condition(claims.get("own"), "Blocked").get("message", "")  # noqa: E731
-    # As long as it takes a user to read it: faster, core's circuit breaker opens.
-    time.sleep(40)
     token = claims.wait(
         "the switch to wait", lambda: said().partition("edgetenants.io/confirm: ")[2].partition(" ")[0]
     )
+    # A user takes a while to read it, in which core's circuit breaker recovers; so does a core that starts.
+    world.processes.restart("crossplane")
     world.kubectl("annotate", "tenantclaim", "own", "-n", claims.namespace, f"edgetenants.io/confirm={token}")
 
     # The gap: the old tenant is gone, and a new one is not made yet.
@@ -107,6 +107,8 @@ def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Claims, world: 
     waits(rogue, "is served by another tenant")
     claims.delete("own")
     claims.wait_gone(["own"], 120)
+    # The pauses between its tries double, up to ten minutes.
+    world.emulator.set_rate(LEAVING)
     rogue.wait_ready("wants", 180)
     assert list(rogue.kept_domains()) == ["own.example.com"]
     assert claims.kept_domains() == {}

@@ -49,6 +49,12 @@ def test_the_provider_runs_as_its_account_and_core_as_admin(programs):
     assert core.env["PACKAGE_RUNTIME"] == "External"
 
 
+def test_core_has_the_flags_of_the_caller(programs):
+    core = programs.crossplane(programs.layout.directory, caller={}, flags=("--debug",))
+    assert core.argv[1:] == ("core", "start", "--debug")
+    assert programs.crossplane(programs.layout.directory, caller={}).argv[1:] == ("core", "start")
+
+
 def test_in_a_given_cluster_the_provider_keeps_no_id_there(programs):
     assert not [a for a in programs.provider().argv if "installation" in a]
     given = programs.provider("sandbox-x").argv

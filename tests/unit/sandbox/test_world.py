@@ -63,6 +63,10 @@ def test_a_sandbox_with_a_dead_process_is_not_taken_for_one_that_runs(tmp_path, 
         ({"phase": Phase.STARTING}, "is starting; first run `.*sandbox down"),
         ({"control_plane": ControlPlane.GIVEN, "cluster": "prod"}, "another control plane"),
         ({"crossplane": Crossplane.V1}, "runs with Crossplane v1, not v2; first run `.*sandbox down"),
+        (
+            {"core_flags": ("--debug", "--poll-interval=5m")},
+            "these flags of core: --debug --poll-interval=5m;",
+        ),
     ],
 )
 def test_a_sandbox_in_another_state_is_not_used(tmp_path, layout, processes, state, words):
@@ -74,6 +78,13 @@ def test_a_sandbox_in_another_state_is_not_used(tmp_path, layout, processes, sta
 def test_a_sandbox_with_v1_is_used_by_those_who_ask_for_v1(tmp_path, layout, processes):
     saved(layout, crossplane=Crossplane.V1)
     assert up(tmp_path, options=Options(crossplane=Crossplane.V1)).state.crossplane is Crossplane.V1
+
+
+def test_a_sandbox_with_flags_of_core_is_used_by_those_who_ask_for_the_same(tmp_path, layout, processes):
+    saved(layout, core_flags=("--debug",))
+    assert up(tmp_path, options=Options(core_flags=("--debug",))).state.core_flags == ("--debug",)
+    with pytest.raises(WorldError, match=r"these flags of core: --debug; first run `.*sandbox down"):
+        up(tmp_path, options=Options(core_flags=("--poll-interval=5m",)))
 
 
 def test_the_core_of_v1_is_built_for_those_who_ask_for_v1(tmp_path, binaries, monkeypatch):
