@@ -203,7 +203,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
-    annotations = {EXTERNAL_NAME: external_name or adopted or order.external_name(wanted.own)}
+    annotations = {EXTERNAL_NAME: external_name or new_name(order, wanted)}
     if adopted:
         annotations[ADOPT] = adopted
     if wanted.takes:
@@ -211,6 +211,12 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
     return _managed(head, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
+
+
+def new_name(order: Order, wanted: WantedTenant) -> str:
+    """The external name of a tenant's managed resource that does not exist yet."""
+    adopt = order.claim.spec.adopt
+    return (adopt.tenant_id if adopt else "") or order.external_name(wanted.own)
 
 
 def connection_group(order: Order, external_name: str | None) -> bytes:

@@ -399,7 +399,10 @@ def observe(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
 
 
 def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
-    return Looked(wanted, seen, live.finding_of(wanted, seen, order.chosen))
+    finding = live.finding_of(wanted, seen, order.chosen)
+    if seen is not None and seen.deleted:
+        finding = live.needed(finding, seen, compose.new_name(order, wanted))
+    return Looked(wanted, seen, finding)
 
 
 def _name_of(seen: ObservedTenant | None) -> str | None:

@@ -189,9 +189,7 @@ def with_former_tenants(
         # The finding of the suspension names it.
         return found
     told = _holder(held, wanted)
-    if _is_protected(held) and held.external_name == own_name:
-        # It manages the same tenant in CloudFront.
-        told = replace(told, message=f"{told.message}. {_KEEP.format(held.name)} {_TAKEN_OVER}")
+    told = _with_advice(told, held, own_name, _TAKEN_OVER)
     theirs = {domain for each in holders for domain in each.domain_states}
     if found.reason in IN_CONFLICT and theirs.issuperset(wanted.domains):
         return told
@@ -399,11 +397,27 @@ def _deleting(view: View) -> Finding | None:
     the resource once more afterwards."""
     if not view.seen.deleted:
         return None
-    found = deletion(view.seen)
-    if _is_protected(view.seen):
-        keep = _KEEP.format(view.seen.name)
-        return replace(found, message=f"{found.message}. {keep} {_CREATED_AGAIN}")
-    return found
+    return deletion(view.seen)
+
+
+def needed(found: Finding, seen: ObservedTenant, new_name: str) -> Finding:
+    """The finding of a tenant that is being deleted although the claim needs it.
+
+    Args:
+        found: the finding of the tenant alone.
+        seen: the tenant.
+        new_name: the external name that Crossplane's next resource for it would get.
+    """
+    return _with_advice(found, seen, new_name, _CREATED_AGAIN)
+
+
+def _with_advice(found: Finding, seen: ObservedTenant, new_name: str | None, then: str) -> Finding:
+    """The finding, with how to keep a protected tenant. Under another external name, the claim's next
+    resource would not find the tenant, and no resource would manage it."""
+    if not _is_protected(seen):
+        return found
+    advice = f"{_KEEP.format(seen.name)} {then}" if seen.external_name == new_name else _RENAMED
+    return replace(found, message=f"{found.message}. {_NEEDED} {advice}")
 
 
 def _is_protected(seen: ObservedTenant) -> bool:
@@ -667,9 +681,16 @@ _WAITING: Final[Mapping[str, Reason]] = {
 """Reasons of Ready that clear once the domain's owner acts."""
 
 _PROTECTION: Final = "deletionProtection "
+_NEEDED: Final = (
+    "The claim needs its domains: after the deletion, they are not served until another tenant has them."
+)
 _KEEP: Final = (
-    "The claim needs this tenant: after that, its domains are not served until the tenant is created again. "
-    "To keep them served instead, set spec.managementPolicies of DistributionTenant {} to [Observe]."
+    "To keep them served, do not confirm. Instead, set spec.managementPolicies of DistributionTenant {} to "
+    "[Observe]."
+)
+_RENAMED: Final = (
+    "To keep them served, do not confirm. First revert what gives the claim's tenant another name in "
+    "CloudFront: spec.isolation, or the plan's field name. Live then says how to go on"
 )
 _CREATED_AGAIN: Final = (
     "Then only the resource goes, and Crossplane creates it again for the same tenant. If Blocked shows a "

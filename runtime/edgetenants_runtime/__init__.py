@@ -16,6 +16,7 @@ from edgetenants_runtime.external import (
     FieldDiff,
     Observation,
     OperationState,
+    RecordsDeletions,
     TellsOfWaiting,
 )
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
@@ -38,6 +39,7 @@ __all__ = [
     "Observation",
     "OperationState",
     "ProviderConfigKey",
+    "RecordsDeletions",
     "RemoteClock",
     "ResolvedConfig",
     "ResourceKind",

@@ -26,6 +26,7 @@ __all__ = [
     "FieldDiff",
     "Observation",
     "OperationState",
+    "RecordsDeletions",
     "TellsOfWaiting",
 ]
 
@@ -211,6 +212,20 @@ class TellsOfWaiting(Protocol):
 
         Called if a reconcile ends before `ExternalClient.observe` has returned: the resource is paused, or an
         object that it refers to does not exist.
+        """
+        ...
+
+
+@runtime_checkable
+class RecordsDeletions(Protocol):
+    """An optional method for a connector that records in status how a deletion began."""
+
+    def deletion_record(self, mr: Managed) -> Mapping[str, Any]:
+        """Top-level fields of status for a managed resource that is being deleted. Must not fail, and must
+        not call the external API.
+
+        Written with the first report about the deletion, also if the resource is paused or cannot be
+        observed. Otherwise what the object says now could be edited before anyone has noted it.
         """
         ...
 

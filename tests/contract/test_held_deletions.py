@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime.errors import ExternalError
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.reconciled import Reconciled
 from tests.unit.provider.world import managed
@@ -119,7 +120,7 @@ def test_protection_that_is_turned_off_during_the_deletion_releases_nothing(aws)
     token = stored["metadata"]["uid"][:8]
     words = (
         "deletionProtection was on when the deletion was requested: tenant shop.acme is kept. To delete it, "
-        f"set the annotation edgetenants.io/confirm to {token}"
+        f"and so end what it serves, set the annotation edgetenants.io/confirm to {token}"
     )
     assert found.told("Ready") == ("False", "DeletionHeld", words)
     assert shown(found)["enabled"] is True
@@ -128,3 +129,31 @@ def test_protection_that_is_turned_off_during_the_deletion_releases_nothing(aws)
     aws.deploy()
     found.reconcile()
     assert not aws.tenants
+
+
+@pytest.mark.parametrize("why", ["paused", "unreadable", "no config"])
+def test_a_protected_deletion_is_recorded_before_aws_is_read(aws, why):
+    """Else the protection could be edited away meanwhile."""
+    found = tenant(aws, deletionProtection=True)
+    stored = found.stored
+    stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    if why == "paused":
+        stored["metadata"]["annotations"]["crossplane.io/paused"] = "true"
+    elif why == "no config":
+        found.configs.refusal = ExternalError("no config")
+    else:
+        aws.fault("GetDistributionTenant", every=True, code="AccessDenied", status=403)
+    found.objects.put(found.kind, stored)
+    found.objects.touch(found.kind, found.key)
+    found.reconcile()
+    assert found.stored["status"]["deletionProtected"] is True
+    stored = found.stored
+    stored["metadata"]["annotations"].pop("crossplane.io/paused", None)
+    del stored["spec"]["deletionProtection"]
+    found.objects.put(found.kind, stored)
+    found.configs.refusal = None
+    aws.admin("DELETE", "faults")
+    for _ in range(3):
+        found.reconcile()
+    assert found.told("Ready")[:2] == ("False", "DeletionHeld")
+    assert aws.tenants

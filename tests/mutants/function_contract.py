@@ -279,10 +279,10 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_departing.py",),
     ),
     Mutation(
-        "a former tenant of another name is to be kept",
+        "a tenant of another name is to be kept",
         "live.py",
-        " and held.external_name == own_name:\n",
-        ":\n",
+        '{then}" if seen.external_name == new_name else _RENAMED\n',
+        '{then}"\n',
         "the tenant stays in AWS with the claim's domains, and no resource manages it",
         ("unit/function/test_former_tenants.py",),
     ),

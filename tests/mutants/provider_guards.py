@@ -315,6 +315,14 @@ PROVIDER_GUARDS = (
         _TENANT,
     ),
     Mutation(
+        "a protected deletion is not recorded",
+        "cloudfront/clients/connector.py",
+        "return {DELETION_PROTECTED: True} if is_protected(mr) else {}",
+        "return {}",
+        "what was protected when it was deleted goes after one edit",
+        ("contract/test_held_deletions.py",),
+    ),
+    Mutation(
         "settings that the spec does not set are not told",
         "cloudfront/clients/tenant.py",
         "unset=unset_settings.told(mr, state.seen),",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition
@@ -28,7 +29,13 @@ from provider.cloudfront.safety.dependencies import (
     Peers,
     Policy,
 )
-from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION, is_dry_run
+from provider.cloudfront.safety.guards import (
+    CONFIRM_ANNOTATION,
+    DELETION_PROTECTED,
+    DRY_RUN_ANNOTATION,
+    is_dry_run,
+    is_protected,
+)
 from provider.cloudfront.safety.holds import ConfigOf, Hold, hold_of
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
@@ -75,6 +82,10 @@ class _Connector:
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
         """See edgetenants_runtime.external.TellsOfWaiting."""
         return waiting(mr, cause)
+
+    def deletion_record(self, mr: Managed) -> Mapping[str, Any]:
+        """See edgetenants_runtime.external.RecordsDeletions."""
+        return {DELETION_PROTECTED: True} if is_protected(mr) else {}
 
     def _connected(self, mr: Managed, made: Callable[[Dependencies], ExternalClient]) -> ExternalClient:
         """The client that `made` creates, with its wrappers."""

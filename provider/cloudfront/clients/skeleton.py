@@ -132,10 +132,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         there = owned.seen
         if not guards.is_held(mr, self._policy.frozen):
             return Observation(exists=True, conditions=conditions.removing(noun(mr), there), state=owned)
-        protected = {guards.DELETION_PROTECTED: True} if guards.is_protected(mr) else {}
-        staying = Observation(
-            exists=True, conditions=conditions.staying(noun(mr), there), status=protected, state=owned
-        )
+        staying = Observation(exists=True, conditions=conditions.staying(noun(mr), there), state=owned)
         try:
             state = self._assessed(mr, owned)
             now = self._observation(mr, state)
@@ -144,9 +141,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._kind.log.info("cannot compare it with its spec", **_named(mr, there), error=str(error))
             return staying
         told = tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions
-        return replace(
-            staying, conditions=told, at_provider=now.at_provider, status={**now.status, **protected}
-        )
+        return replace(staying, conditions=told, at_provider=now.at_provider, status=now.status)
 
     def _look(self, mr: Managed) -> Seen | None:
         if guards.leads_nowhere(mr):

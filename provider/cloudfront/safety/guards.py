@@ -467,7 +467,7 @@ def check_protection(mr: Managed) -> None:
     if not mr.spec.get("deletionProtection"):
         why = "deletionProtection was on when the deletion was requested"
     words = (
-        f"{why}: {noun(mr)} {mr.external_name} is kept. To delete it, set the "
+        f"{why}: {noun(mr)} {mr.external_name} is kept. To delete it, and so end what it serves, set the "
         f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))

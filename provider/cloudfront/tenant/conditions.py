@@ -321,8 +321,8 @@ def _in_sync(world: World) -> Condition:
     if found.status is not ConditionStatus.TRUE or not world.unset:
         return found
     words = (
-        f"AWS has settings that the spec does not set, and they stay: {world.unset}. To remove one, change "
-        "it in AWS"
+        f"AWS has settings that the spec does not set: {world.unset}. The provider leaves them. To remove "
+        "one, change it in AWS"
     )
     return found.model_copy(update={"message": words})
 

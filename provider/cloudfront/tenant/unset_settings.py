@@ -18,11 +18,12 @@ _MOST: Final = 10
 
 
 def told(mr: Managed, seen: ObservedTenant) -> str:
-    """Return the settings as text; empty if there are none. Certificates and tags are left out, because other
-    tools often set these. So is what the resource's author excludes from drift."""
+    """Return the names of the settings; empty if there are none. Certificates and tags are left out, because
+    other tools often set these. So is what the resource's author excludes from drift. Values are left out,
+    because a claim's author reads the message and may not read the managed resource."""
     found = list(_unset(mr, seen))
-    more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return "; ".join(found[:_MOST]) + more
+    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return ", ".join(found[:_MOST]) + more
 
 
 def _unset(mr: Managed, seen: ObservedTenant) -> Iterator[str]:
@@ -38,7 +39,7 @@ def _beyond(field: str, there: Mapping[str, Any], mr: Managed, ignored: frozense
         return ()
     said = {**(mr.init_provider.get(field) or {}), **(mr.for_provider.get(field) or {})}
     return (
-        f"{field}.{key}: {value}"
+        f"{field}.{key}"
         for key, value in there.items()
         if value is not None and said.get(key) is None and f"{field}.{key}" not in ignored
     )

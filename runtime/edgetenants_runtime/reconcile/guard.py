@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.api.conditions import Condition
@@ -13,6 +13,7 @@ from edgetenants_runtime.external import (
     Disconnects,
     ExternalClient,
     Observation,
+    RecordsDeletions,
     TellsOfWaiting,
 )
 from edgetenants_runtime.managed import Managed
@@ -60,6 +61,12 @@ class GuardedConnector:
         if isinstance(self._connector, TellsOfWaiting):
             return self._connector.waiting(mr, cause)
         return ()
+
+    def deletion_record(self, mr: Managed) -> Mapping[str, Any]:
+        """See `RecordsDeletions.deletion_record`."""
+        if isinstance(self._connector, RecordsDeletions):
+            return self._connector.deletion_record(mr)
+        return {}
 
     def _begin(self, write: str) -> None:
         if not self._may_act():

@@ -12,7 +12,7 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition, ConditionType, SyncedReason
 from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
 from edgetenants_runtime.errors import NotYet, Retry
-from edgetenants_runtime.external import Change, Observation, TellsOfWaiting
+from edgetenants_runtime.external import Change, Observation, RecordsDeletions, TellsOfWaiting
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
@@ -80,7 +80,12 @@ class StatusWriter:
                 Report(
                     conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
                     at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
-                    fields={**self.seen.status, **change.status, **self.handled_request()},
+                    fields={
+                        **self.deletion_record(),
+                        **self.seen.status,
+                        **change.status,
+                        **self.handled_request(),
+                    },
                     withdrawn=frozenset({ConditionType.UNKNOWN}),
                     acted_upon=self.looked if acted_upon is None else acted_upon,
                 )
@@ -95,6 +100,13 @@ class StatusWriter:
         others made meanwhile, and the watch no longer reports them."""
         self.overtaken |= written.with_annotations(self.unsaved).asked_for != over.asked_for
         self.mr = written
+
+    def deletion_record(self) -> Mapping[str, Any]:
+        """The status fields that record how a deletion began."""
+        connector = self.deps.connector
+        if not self.mr.deleted or not isinstance(connector, RecordsDeletions):
+            return {}
+        return connector.deletion_record(self.mr)
 
     def handled_request(self) -> dict[str, str]:
         """The status field that acknowledges a requested reconcile, if one was requested."""

@@ -153,3 +153,37 @@ def test_a_connector_without_a_word_is_none() -> None:
     external = FakeExternal(Journal())
     assert not isinstance(external, TellsOfWaiting)
     assert guarded(external).waiting(Managed(toy()), "why") == ()
+
+
+# The record of a deletion.
+
+
+class Recording(FakeExternal):
+    """A connector that records how a deletion began."""
+
+    def deletion_record(self, mr: Managed) -> dict[str, Any]:
+        return {"deletedAs": mr.name}
+
+
+@pytest.mark.parametrize("why", ["paused", "unreadable", "read"])
+def test_a_deletion_is_recorded_with_the_first_report(why: str) -> None:
+    annotations = NAMED | ({names.PAUSED: "true"} if why == "paused" else {})
+    external = Recording(Journal())
+    external.toys = {"acme": 1}
+    external.refusing = {"observe": [ExternalError("no")]} if why == "unreadable" else {}
+    world = World(toy(**changed(annotations=annotations)), KIND, guarded(external))
+    world.delete()
+    world.reconcile()
+    assert world.status()["deletedAs"] == "acme"
+
+
+def test_only_deletions_are_recorded_and_only_by_connectors_that_do() -> None:
+    external = Recording(Journal())
+    external.toys = {"acme": 1}
+    world = World(toy(**changed()), KIND, guarded(external))
+    world.reconcile()
+    assert "deletedAs" not in world.status()
+    plain = World(toy(**changed()), KIND, guarded(FakeExternal(Journal())))
+    plain.delete()
+    plain.reconcile()
+    assert "deletedAs" not in plain.status()

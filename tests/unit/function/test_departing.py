@@ -13,6 +13,7 @@ from tests.unit.function import building
 STAYS, GOES = "a.example.com", "b.example.com"
 GOING = f"tenant-{naming.digest(GOES)}"
 KEEP = list(compose.KEEP)
+PROTECTED = "spec.deletionProtection is on: tenant acme is kept. To delete it, set the annotation X"
 
 
 def tenant(domain: str, *, legacy: bool = False, **spec: Any) -> dict[str, Any]:
@@ -74,28 +75,33 @@ def test_a_tenant_that_is_being_deleted_already_is_let_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "advised"),
+    ("message", "name", "advice"),
     [
-        (
-            "spec.deletionProtection is on: tenant acme is kept. To delete it, set the annotation X",
-            True,
-        ),
-        ("the provider may have lost its installation id", False),
+        (PROTECTED, f"shop.acme-{naming.digest(GOES)}", "[Observe]"),
+        (PROTECTED, "shop.acme", "First revert what gives the claim's tenant another name in CloudFront"),
+        ("the provider may have lost its installation id", "shop.acme", ""),
     ],
 )
 def test_a_claim_that_wants_a_protected_tenant_again_says_how_it_serves_on(
-    message: str, advised: bool
+    message: str, name: str, advice: str
 ) -> None:
     """A deletion cannot be taken back, and the confirmation that it waits for would end the service."""
     observed = tenant(GOES)
-    observed["metadata"] = {"name": "acme-b", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    annotations = {"crossplane.io/external-name": name}
+    observed["metadata"] = {
+        "name": "acme-b",
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "annotations": annotations,
+    }
     observed["status"]["conditions"] = [building.condition("Ready", "False", "DeletionHeld", message)]
     spec = {"domains": [GOES], "isolation": "PerDomain"}
     plan = {"deletionProtection": True, "allow": {"maxPerDomain": 10}}
     req = building.request(spec=spec, input_={"plans": {"standard": plan}}, observed={GOING: observed})
     _, reason, told = building.live(building.run(req))
     assert reason == "DeletionHeld"
-    assert ("set spec.managementPolicies of DistributionTenant acme-b to [Observe]" in told) is advised
+    assert ("do not confirm" in told) is bool(advice)
+    assert advice in told
+    assert ("set spec.managementPolicies of DistributionTenant acme-b to" in told) is (advice == "[Observe]")
 
 
 def test_a_tenant_that_only_parks_is_deleted_whatever_the_claim_says() -> None:

@@ -57,9 +57,9 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
         "DistributionTenant acme-before, a former tenant of the claim, still serves acme.example.com, "
         "shop.acme.com. DistributionTenant acme-before: plans.standard.deletionProtection is on. To delete "
         "it, set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605. The "
-        "claim needs this tenant: after that, its domains are not served until the tenant is created again. "
-        "To keep them served instead, set spec.managementPolicies of DistributionTenant acme-before to "
-        "[Observe]. Then only the resource goes, and the claim's new resource gets the tenant"
+        "claim needs its domains: after the deletion, they are not served until another tenant has them. To "
+        "keep them served, do not confirm. Instead, set spec.managementPolicies of DistributionTenant "
+        "acme-before to [Observe]. Then only the resource goes, and the claim's new resource gets the tenant"
     )
     assert building.conditions(rsp)["Degraded"] == (
         "True",
@@ -73,17 +73,23 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
 @pytest.mark.parametrize(
     "changes",
     [
-        {"metadata": {"annotations": {"crossplane.io/external-name": "shop.other"}}},
         {"status": {"conditions": [building.condition("Ready", "False", "DeletionHeld", "AWS is silent.")]}},
         {"status": {"conditions": [*PAUSED]}},
     ],
 )
-def test_one_that_would_be_orphaned_or_that_nothing_protects_is_not_to_be_kept(
+def test_one_that_nothing_protects_is_not_to_be_kept(
     changes: dict[str, Any],
 ) -> None:
     message = building.live(reconciled(again(), building.merged(former(), changes)))[2]
     assert "acme-before, a former tenant of the claim, still serves" in message
     assert "managementPolicies" not in message
+
+
+def test_one_that_the_new_resource_would_not_find_is_not_to_be_observed() -> None:
+    other = {"metadata": {"annotations": {"crossplane.io/external-name": "shop.other"}}}
+    message = building.live(reconciled(again(), building.merged(former(), other)))[2]
+    assert "managementPolicies" not in message
+    assert "do not confirm. First revert what gives the claim's tenant another name in CloudFront" in message
 
 
 def test_each_of_several_tenants_names_the_former_one() -> None:

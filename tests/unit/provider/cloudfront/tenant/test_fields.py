@@ -352,9 +352,8 @@ def foreign(**spec):
 def test_settings_that_the_spec_does_not_set_are_told():
     world = foreign()
     assert world.says("InSync") == (
-        "AWS has settings that the spec does not set, and they stay: customizations.webAcl: disable; "
-        "customizations.geoRestrictions: whitelist KP; parameters.tier: silver. To remove one, change it in "
-        "AWS"
+        "AWS has settings that the spec does not set: customizations.webAcl, customizations.geoRestrictions, "
+        "parameters.tier. The provider leaves them. To remove one, change it in AWS"
     )
     world.cloudfront.edit(
         world.cloudfront.only.id, parameters={"tenantName": "acme"}, customizations=INHERITED
