@@ -286,12 +286,12 @@ def _derive(
     group_name = compose.group_name(seen) if wanted.dedicated else ""
     group = seen.get(group_name)
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
+    if group is not None:
+        looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     if others := (*_leaving(seen), *(former or ())):
         looked = [_with_former_tenants(each, others) for each in looked]
     if wanted.switching:
         looked = [_with_own_tenants(each, looked, waits=bool(wanted.waiting)) for each in looked]
-    if group is not None:
-        looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     finding = live.summary([(each.wanted, each.finding) for each in looked])
     present = [each.seen for each in looked if each.seen is not None]
     kept = live.while_served(finding, order.claim.domains, present, reached=reached, astray=astray)

@@ -93,9 +93,10 @@ def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterab
 
 
 def _lacks_domains(seen: ObservedTenant) -> bool:
-    """Whether it fails to get a domain."""
+    """Whether it fails to get a domain, or the claim's own connection group fails to come."""
     fails = seen.synced.denied or seen.ready.reason in IN_CONFLICT
-    return fails and not seen.deleted and not seen.active >= seen.asked.domains
+    served = seen.exists and seen.active >= seen.asked.domains
+    return fails and not seen.deleted and not served
 
 
 def is_suspended(req: fnv1.RunFunctionRequest) -> bool:

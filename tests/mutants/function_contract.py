@@ -279,6 +279,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         ("unit/function/test_departing.py",),
     ),
     Mutation(
+        "a claim whose own group waits does not look for its former tenants",
+        "former_tenants.py",
+        "    served = seen.exists and seen.active",
+        "    served = seen.active",
+        "the claim says that its domains are not served while its former tenant serves them",
+        ("unit/function/test_former_tenants.py",),
+    ),
+    Mutation(
         "a tenant of another name is to be kept",
         "live.py",
         '{then}" if seen.external_name == new_name else _RENAMED\n',

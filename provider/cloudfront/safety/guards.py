@@ -237,6 +237,12 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
     if other.deleted:
         words = f"{noun(mr)} {seen.name} waits for {where}, which manages it and is being deleted"
         held = leaving.held_back(mr, other)
+        ready = other.condition(ConditionType.READY)
+        if held and ready and ready.reason == Reason.DELETION_HELD and other.namespace == mr.namespace:
+            held = (
+                f"{held}. To take the {noun(mr)} over as it is, do not confirm that deletion. Instead, set "
+                f"spec.managementPolicies of {where} to [Observe]"
+            )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         raise NotYet(f"{words}. {held or 'No action is needed'}", after=_PREDECESSOR_SECONDS, conditions=said)
     raise _refused(

@@ -417,3 +417,25 @@ def test_what_the_claims_own_group_waits_for_is_told(
         return
     assert message == f"ConnectionGroup acme-group: {NEW}"
     assert building.conditions(rsp)["Degraded"][0] == "True"
+
+
+def test_a_former_tenant_serves_while_the_claims_own_group_waits_for_its_predecessor() -> None:
+    group = "connection group shop.acme waits for ConnectionGroup acme-group, which is being deleted."
+    observed = {
+        "tenant": {
+            "metadata": {"annotations": {"crossplane.io/external-name": "shop.acme"}},
+            "status": {"conditions": [building.condition("Ready", "False", "Creating")]},
+        },
+        "connection-group": {
+            "kind": "ConnectionGroup",
+            "status": {"conditions": [building.condition("Ready", "False", "DeletionHeld", group)]},
+        },
+    }
+    req = building.request(input_=DEDICATED, observed=observed)
+    assert REQUIREMENT in building.run(req).requirements.resources
+
+    rsp = reconciled(req, former())
+
+    assert "acme-before, a former tenant of the claim, still serves" in building.live(rsp)[2]
+    assert "managementPolicies of DistributionTenant acme-before to [Observe]" in building.live(rsp)[2]
+    assert "Not served" not in building.conditions(rsp)["Degraded"][2]

@@ -266,6 +266,12 @@ def test_a_requested_reconcile_looks_where_dns_leads_at_once():
     assert world.reconcile() == ["GetDistributionTenant"]
 
 
+ON_HOLD = (
+    "is on hold; its Ready condition says how to proceed. To take the tenant over as it is, do not confirm that "
+    "deletion. Instead, set spec.managementPolicies of DistributionTenant acme to [Observe]"
+)
+
+
 @pytest.mark.parametrize(
     ("annotations", "ready", "says"),
     [
@@ -274,7 +280,11 @@ def test_a_requested_reconcile_looks_where_dns_leads_at_once():
             None,
             "while it is paused. Remove the annotation crossplane.io/paused of DistributionTenant acme",
         ),
-        ({}, "DeletionHeld", "is on hold; its Ready condition says how to proceed"),
+        (
+            {},
+            "DeletionHeld",
+            ON_HOLD,
+        ),
     ],
 )
 def test_who_waits_for_a_predecessor_says_what_that_one_waits_for(annotations, ready, says):
