@@ -428,6 +428,7 @@ def test_a_former_tenant_serves_while_the_claims_own_group_waits_for_its_predece
         },
         "connection-group": {
             "kind": "ConnectionGroup",
+            "spec": {"forProvider": {"domains": []}},
             "status": {"conditions": [building.condition("Ready", "False", "DeletionHeld", group)]},
         },
     }
