@@ -56,13 +56,8 @@ def texts_at(struct: Struct | None, keys: Sequence[str]) -> list[str]:
 
 def whole_number(struct: Struct | None, key: str) -> int | None:
     """The integer in the object's own field; None if there is none."""
-    if struct is None:
-        return None
-    fields = struct.fields
-    if key not in fields:
-        return None
-    found = fields[key]
-    if not found.HasField("number_value"):
+    found = _field(struct, key)
+    if found is None or not found.HasField("number_value"):
         return None
     number = found.number_value
     return int(number) if number.is_integer() else None

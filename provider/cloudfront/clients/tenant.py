@@ -173,7 +173,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             ineffective=ineffective,
             frozen=self._policy.frozen,
             may_update=judgement.updates(mr),
-            unset=unset_settings.told(mr, state.seen),
+            unset=unset_settings.names(mr, state.seen),
         )
 
     def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:

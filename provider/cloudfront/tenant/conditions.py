@@ -37,6 +37,9 @@ from provider.cloudfront.state.observed import ObservedTenant
 __all__ = ["World", "absent", "certificate_after_conflict", "derive", "dns", "frozen_certificate", "named"]
 
 
+_MOST_UNSET: Final = 10
+
+
 @dataclass(frozen=True)
 class World:
     """The input from which the conditions are derived."""
@@ -69,8 +72,8 @@ class World:
     """What is known of the connection group."""
     dns_unseen: str = ""
     """As in dns()."""
-    unset: str = ""
-    """The settings that AWS has and the spec does not set, as text."""
+    unset: tuple[str, ...] = ()
+    """The names of the settings that AWS has and the spec does not set."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +195,9 @@ def _unserved(world: World) -> list[str]:
     return sorted(asked - set(world.seen.active_domains))
 
 
-def named(domains: Sequence[str]) -> str:
-    """A list of domains that is short enough for a message."""
-    return ", ".join(domains[:5]) + (f" and {len(domains) - 5} more" if len(domains) > 5 else "")
+def named(names: Sequence[str], most: int = 5) -> str:
+    """A list of names, such as domains, that is short enough for a message."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _inactive_domains(world: World) -> Finding | None:
@@ -321,8 +324,8 @@ def _in_sync(world: World) -> Condition:
     if found.status is not ConditionStatus.TRUE or not world.unset:
         return found
     words = (
-        f"AWS has settings that the spec does not set: {world.unset}. The provider leaves them. To remove "
-        "one, change it in AWS"
+        f"AWS has settings that the spec does not set: {named(world.unset, _MOST_UNSET)}. The provider "
+        "leaves them. To remove one, change it in AWS"
     )
     return found.model_copy(update={"message": words})
 

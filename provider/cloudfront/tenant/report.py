@@ -45,7 +45,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
     ineffective: bool = False,
     frozen: str = "",
     may_update: bool = True,
-    unset: str = "",
+    unset: tuple[str, ...] = (),
 ) -> Shown:
     """Report a tenant.
 

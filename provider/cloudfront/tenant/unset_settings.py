@@ -6,32 +6,26 @@ same tenant. Both change what visitors get, so the resource reports them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["told"]
-
-_MOST: Final = 10
+__all__ = ["names"]
 
 
-def told(mr: Managed, seen: ObservedTenant) -> str:
-    """Return the names of the settings; empty if there are none. Certificates and tags are left out, because
-    other tools often set these. So is what the resource's author excludes from drift. Values are left out,
-    because a claim's author reads the message and may not read the managed resource."""
-    found = list(_unset(mr, seen))
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return ", ".join(found[:_MOST]) + more
-
-
-def _unset(mr: Managed, seen: ObservedTenant) -> Iterator[str]:
+def names(mr: Managed, seen: ObservedTenant) -> tuple[str, ...]:
+    """Return the names of the settings. Certificates and tags are left out, because other tools often set
+    these. So is what the resource's author excludes from drift. Values are left out, because a claim's author
+    reads the names and may not read the managed resource."""
     ignored = frozenset(mr.spec.get("ignoreDrift") or ())
     there = seen.customizations
     settings = {"webAcl": there.web_acl, "geoRestrictions": there.geo_restrictions}
-    yield from _beyond("customizations", settings, mr, ignored)
-    yield from _beyond("parameters", dict(sorted(seen.parameters.items())), mr, ignored)
+    return (
+        *_beyond("customizations", settings, mr, ignored),
+        *_beyond("parameters", dict(sorted(seen.parameters.items())), mr, ignored),
+    )
 
 
 def _beyond(field: str, there: Mapping[str, Any], mr: Managed, ignored: frozenset[str]) -> Iterable[str]:
