@@ -29,6 +29,9 @@ from edgetenants_runtime.process.controller import Controller
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from provider import installation, options, waiting
+from provider.admission import rules
+from provider.admission.facts import KnownFacts, does_not_exist
+from provider.admission.rules import Facts
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
@@ -36,7 +39,7 @@ from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
 from provider.cloudfront.safety.holds import ConfigOf
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
-from provider.options import Policy
+from provider.options import Policy, Webhooks
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
@@ -83,8 +86,10 @@ TREES = (
 """The provider always wires both trees, and waits for kinds whose CRD does not exist."""
 
 
-def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -> Manager:
-    """Wire the parts."""
+def wire(
+    client: KubeClient, clock: Clock, settings: Settings, policy: Policy, webhooks: Webhooks | None = None
+) -> Manager:
+    """Wire the parts. Raises OSError if the port of the webhooks is in use."""
     manager = Manager(client, clock, settings)
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
@@ -96,6 +101,14 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
     manager.metrics.registry.register(Gauges(lambda: resources(tenants), looked, lambda: accounts.pauses))
     configs_of: dict[str, ProviderConfigs] = {}
     config_of: ConfigOf = lambda mr: configs_of[mr.api_version].stored(mr)  # noqa: E731 - as above
+    if webhooks is not None:
+        facts = KnownFacts(
+            kept if isinstance(kept, DomainRecords) else None,
+            accounts,
+            config_of,
+            lookup=does_not_exist if webhooks.dns else None,
+        )
+        admit(manager, webhooks, facts, settings.namespace)
     for tree in TREES:
         configs = manager.configs(
             ConfigKinds(
@@ -131,6 +144,15 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, policy: Policy) -
                 waiters.append(waiting.Waiter(controllers[-1], connector.woken))
     waiting.follow(waiters)
     return manager
+
+
+def admit(manager: Manager, webhooks: Webhooks, facts: Facts, namespace: str) -> None:
+    """Serve the webhooks. Without a usable certificate, the provider works without them: they give early
+    feedback only. Raises OSError if their port is in use."""
+    if problem := webhooks.certificate.problem:
+        _log.error("cannot use the certificate of the webhooks; there are none", error=problem)
+        return
+    manager.admit(webhooks.address, webhooks.port, webhooks.certificate, rules.checks(facts, namespace))
 
 
 def keep_domains(
@@ -241,20 +263,20 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
         client = connect(options.text(given["kubeconfig"]))
         policy = options.policy(given, installation_id(given, client, settings))
         clock = start_clock(options.text(given["clock_url"]))
-        return started(wire(client, clock, settings, policy))
+        return started(lambda: wire(client, clock, settings, policy, options.webhooks(given)))
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
         return 1
 
 
-def started(manager: Manager) -> int:
+def started(wired: Callable[[], Manager]) -> int:
     """Run until stopped, and return the exit code.
 
     Raises:
         StartFailed: a port is in use.
     """
     try:
-        return manager.run()
+        return wired().run()
     except OSError as error:
         raise _port_taken(error) from error
 
@@ -298,7 +320,7 @@ def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Sett
 
 
 def _port_taken(error: OSError) -> StartFailed:
-    return StartFailed(f"--health-port or --metrics-port: {error}")
+    return StartFailed(f"--health-port, --metrics-port or --webhook-port: {error}")
 
 
 def start_clock(url: str | None) -> Clock:

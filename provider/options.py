@@ -14,11 +14,23 @@ import click
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime import logs
+from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
 
-__all__ = ["Command", "Policy", "Section", "options", "own_namespace", "policy", "settings", "text"]
+__all__ = [
+    "Command",
+    "Policy",
+    "Section",
+    "Webhooks",
+    "options",
+    "own_namespace",
+    "policy",
+    "settings",
+    "text",
+    "webhooks",
+]
 
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus connect from outside the pod
@@ -37,8 +49,21 @@ class Section(StrEnum):
     """Which of several processes works."""
     PAGES = "Probes and metrics"
     """The HTTP endpoints."""
+    WEBHOOKS = "Admission webhooks"
+    """The HTTPS endpoint that the API server calls."""
     LOGS = "Logs"
     """What the provider logs, and its format."""
+
+
+@dataclass(frozen=True)
+class Webhooks:
+    """The flags of the webhooks."""
+
+    certificate: Certificate
+    address: str
+    port: int
+    dns: bool
+    """Whether to warn of domains that DNS does not know."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +268,35 @@ _FLAGS: Final = (
         "scrape. If it equals the health port, both share it. 0: no metrics.",
     ),
     _flag(
+        Section.WEBHOOKS,
+        "--webhook-certificates",
+        metavar="FOLDER",
+        envvar=["EDGETENANTS_WEBHOOK_CERTIFICATES", "TLS_SERVER_CERTS_DIR"],
+        says="Folder with the webhooks' serving certificate, tls.crt and tls.key; Crossplane mounts one. "
+        "Without it, the provider serves no webhooks.",
+    ),
+    _flag(
+        Section.WEBHOOKS,
+        "--webhook-address",
+        metavar="ADDRESS",
+        default=_ANYWHERE,
+        says="Address on which the provider serves the webhooks.",
+    ),
+    _flag(
+        Section.WEBHOOKS,
+        "--webhook-port",
+        **_PORT,
+        default=9443,
+        says="Port of the webhooks; by default the one that Crossplane's Service leads to. 0: a free port.",
+    ),
+    _flag(
+        Section.WEBHOOKS,
+        "--webhook-dns/--no-webhook-dns",
+        default=True,
+        says="Warn of domains that DNS does not know. Turn it off where the pod's DNS does not know public "
+        "names.",
+    ),
+    _flag(
         Section.LOGS,
         "--log-format",
         type=click.Choice([format_.value for format_ in logs.LogFormat]),
@@ -297,6 +351,19 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         read_only=given["read_only"],
         allow_namespaced_identity=given["allow_namespaced_identity"],
         keep_domains=timedelta(seconds=given["keep_domains"]),
+    )
+
+
+def webhooks(given: Mapping[str, Any]) -> Webhooks | None:
+    """Return the flags of the webhooks; None if there is no folder with a certificate."""
+    folder = text(given["webhook_certificates"])
+    if folder is None:
+        return None
+    return Webhooks(
+        Certificate.of_folder(Path(folder)),
+        address=given["webhook_address"],
+        port=given["webhook_port"],
+        dns=given["webhook_dns"],
     )
 
 

@@ -42,7 +42,7 @@ PACKAGES: Final[Mapping[str, Source]] = {
     ),
     "provider-edgetenants": Source(
         "package/meta/provider.yaml",
-        ("package/crds", "package/crds-legacy"),
+        ("package/crds", "package/crds-legacy", "package/webhooks.yaml"),
         ("examples/provider/cluster-provider-config.yaml",),
         module="provider.main",
     ),

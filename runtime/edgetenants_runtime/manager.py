@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import FrameType
@@ -14,6 +14,7 @@ from types import FrameType
 import structlog
 
 from edgetenants_runtime import logs
+from edgetenants_runtime.admission.server import Certificate, Check, WebhookServer
 from edgetenants_runtime.api.managed import ManagementPolicy
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.external import Connector
@@ -145,6 +146,7 @@ class Manager:
         self._targets = targets.Targets(client, self._informer_of)
         self._published = PublishedSecrets(client, self._rng)
         self._servers = PageServers()
+        self._webhooks: WebhookServer | None = None
         self._stopped = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._cut_off = self._lost = self._signalled = False
@@ -216,6 +218,11 @@ class Manager:
         `queueing.rounds.Round`."""
         self._rounds.append(Round(name, job, self._may_act))
 
+    def admit(self, address: str, port: int, certificate: Certificate, checks: Mapping[str, Check]) -> None:
+        """Serve admission webhooks, each at its path, also while another process leads. Raises OSError if the
+        port is in use or the certificate cannot be used."""
+        self._webhooks = WebhookServer(address, port, certificate, checks, self.metrics.reviewed)
+
     def start(self) -> None:
         """Start everything. Raises OSError if a port is in use."""
         settings = self._settings
@@ -223,6 +230,8 @@ class Manager:
         self._servers.serve(settings.health_address, settings.health_port, probes)
         self._servers.serve(settings.metrics_address, settings.metrics_port, {"/metrics": self._scrape})
         self._servers.start()
+        if self._webhooks is not None:
+            self._webhooks.start()
         self._follow_targets()
         self._recorder.start()
         self._crds.start()
@@ -261,6 +270,8 @@ class Manager:
         for informer in (self._crds, self._published.informer, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
+        if self._webhooks is not None:
+            self._webhooks.stop()
         self._servers.stop()
         return all(ended)
 
@@ -283,6 +294,7 @@ class Manager:
             kinds=[c.kind.resource for c in self._controllers],
             health_port=self.health_port,
             metrics_port=self.metrics_port,
+            webhook_port=self.webhook_port,
         )
         self._stopped.wait()
         _log.info("stopping, finishing work in progress", seconds=self._stop_bound)
@@ -303,6 +315,11 @@ class Manager:
     def metrics_port(self) -> int | None:
         """The port that serves metrics; None if they are not served."""
         return self._servers.port_of("/metrics")
+
+    @property
+    def webhook_port(self) -> int | None:
+        """The port that serves admission webhooks; None if there are none."""
+        return None if self._webhooks is None else self._webhooks.port
 
     def healthy(self) -> tuple[bool, list[str]]:
         """Whether the workers and the leader election can work: none has died, and not all are stuck."""

@@ -58,6 +58,8 @@ _CONTAINER: Final = "package-runtime"
 _PREFIXES: Final = ("function-", "provider-")
 """How the names of its processes begin."""
 _EVERY: Final = 0.3
+_LOOPBACK: Final = "sandbox.edgetenants.io/loopback-port"
+"""The annotation that the sandbox's API server reads; see sandbox/controlplane/internal/webhooks."""
 _CERTIFICATES: Final = "tls/server"
 _KUBERNETES: Final = "etc/kubernetes"
 
@@ -220,10 +222,12 @@ class ExternalRuntime:
         self._tell(revision.name, "Service and certificate are ready")
 
     def _service(self, revision: Revision) -> JsonObject:
-        port = {"name": "grpc", "port": 9443} if revision.is_function else {"name": "webhook", "port": 9443}
-        return revision.owned(
-            "v1", "Service", revision.package, spec={"ports": [port], "selector": {_PARENT: revision.package}}
-        )
+        name = "grpc" if revision.is_function else "webhook"
+        spec = {"ports": [{"name": name, "port": 9443}], "selector": {_PARENT: revision.package}}
+        service = revision.owned("v1", "Service", revision.package, spec=spec)
+        # The API server sends reviews there.
+        service["metadata"]["annotations"] = {_LOOPBACK: str(self._port(revision, name))}
+        return service
 
     def _certificate(self, revision: Revision, name: str) -> JsonObject:
         service = revision.package
@@ -330,6 +334,10 @@ class ExternalRuntime:
             f"--health-port={chosen['health']}",
             "--metrics-address=127.0.0.1",
             f"--metrics-port={chosen['metrics']}",
+            "--webhook-address=127.0.0.1",
+            f"--webhook-port={chosen['webhook']}",
+            # A sandbox's domains are not in the DNS of this machine.
+            "--no-webhook-dns",
         )
 
     def _probe(self, revision: Revision) -> Probe:
@@ -342,7 +350,7 @@ class ExternalRuntime:
         return Probe(f"http://127.0.0.1:{chosen['health']}/healthz")
 
     def _ports_of(self, revision: Revision) -> dict[str, int]:
-        names = ("grpc",) if revision.is_function else ("health", "metrics")
+        names = ("grpc",) if revision.is_function else ("health", "metrics", "webhook")
         return {name: self._port(revision, name) for name in names}
 
     def _port(self, revision: Revision, name: str) -> int:

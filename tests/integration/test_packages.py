@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -144,7 +146,7 @@ def rules(role: dict[str, Any]) -> set[tuple[str, str, str]]:
 
 def test_a_provider_that_dies_is_reported_and_comes_back(installed: World) -> None:
     [run] = [r for r in installed.processes.runs() if r.name.startswith("provider-")]
-    os.kill(run.identity.pid, 9)
+    os.kill(run.identity.pid, signal.SIGKILL)
     wait_healthy(installed, PROVIDER, "False")
     installed.processes.start(run.name, ready=False)
     wait_healthy(installed, PROVIDER, "True")
@@ -160,6 +162,133 @@ def wait_healthy(world: World, name: str, status: str) -> None:
             return
         assert time.monotonic() < deadline, conditions
         time.sleep(0.2)
+
+
+HOW_TO_WEBHOOKS = ROOT / "docs" / "how-to" / "admission-webhooks.md"
+WEBHOOKS = f"crossplane-provider-{PROVIDER}"
+"""The name that Crossplane gives the package's webhook configuration."""
+
+
+def rival(name: str, **for_provider: Any) -> str:
+    """A managed resource of another namespace, as JSON for kubectl."""
+    asked = {"distributionId": "E1EDGETENANTS", "domains": [f"{name}.example.com"], **for_provider}
+    return json.dumps(
+        {
+            "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
+            "kind": "DistributionTenant",
+            "metadata": {"name": name, "namespace": "rival"},
+            "spec": {"forProvider": asked},
+        }
+    )
+
+
+def applied(world: World, manifest: str, *flags: str) -> tuple[int, str]:
+    """The exit code of `kubectl apply`, and what it printed on stderr."""
+    command = world.kubectl_command("apply", "-f", "-", *flags)
+    ended = subprocess.run(command, input=manifest, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stderr
+
+
+@pytest.fixture(scope="module")
+def with_rival(installed: World) -> World:
+    """Another namespace, and a claim of the first one that serves; the domains are recorded."""
+    installed.kubectl("create", "namespace", "rival")
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop", seconds=120)
+    records = ("configmap", "-n", NAMESPACE, "-l", "edgetenants.io/kept-domains=true", "-o", "yaml")
+    installed.wait_for(
+        "the domains to be recorded", lambda: "shop" in installed.kubectl("get", *records), seconds=30
+    )
+    return installed
+
+
+def test_crossplane_fills_in_where_the_webhooks_are(installed: World) -> None:
+    for webhook in get(installed, "validatingwebhookconfiguration", WEBHOOKS)["webhooks"]:
+        client = webhook["clientConfig"]
+        assert client["service"]["name"] == PROVIDER
+        assert client["caBundle"]
+        assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Ignore", "None")
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run=server",)])
+def test_a_managed_resource_with_anothers_domain_is_refused(
+    with_rival: World, flags: tuple[str, ...]
+) -> None:
+    code, told = applied(with_rival, rival("mine", domains=["acme.example.com"]), *flags)
+    assert code == 1
+    assert told.startswith("The request is invalid: ")
+    assert 'admission webhook "managed-resources.edgetenants.io" denied the request' in told
+    assert "spec.forProvider.domains: acme.example.com is kept for another namespace" in told
+    assert "shop" not in told
+    assert get(with_rival, "edt", "-n", "rival")["items"] == []
+
+
+def test_the_parameters_of_a_known_distribution_are_checked(with_rival: World) -> None:
+    [tenant] = with_rival.emulator.state()["tenants"]
+    bad = rival("params", distributionId=tenant["DistributionId"], parameters={"size": "xl"})
+    code, told = applied(with_rival, bad, "--dry-run=server")
+    assert code == 1, told
+    assert f"spec.forProvider.parameters.size: distribution {tenant['DistributionId']}" in told
+
+
+def test_a_claim_with_anothers_domain_is_stored_with_a_warning_and_tells_it(with_rival: World) -> None:
+    claim = {
+        "apiVersion": "platform.edgetenants.io/v1alpha1",
+        "kind": "TenantClaim",
+        "metadata": {"name": "mine", "namespace": "rival"},
+        "spec": {"plan": "standard", "domains": ["acme.example.com"]},
+    }
+    code, told = applied(with_rival, json.dumps(claim))
+    assert code == 0, told
+    assert "Warning: spec.domains: acme.example.com is kept for another namespace" in told
+    # Crossplane may compose what a user may not apply: the claim shows what is wrong with it.
+    reason = 'jsonpath={.status.conditions[?(@.type=="Live")].reason}'
+    asked = ("tenantclaim", "mine", "-n", "rival", "-o", reason)
+    with_rival.wait_for(
+        "the claim to tell the conflict",
+        lambda: with_rival.kubectl("get", *asked) == "DomainConflict",
+        seconds=60,
+    )
+    with_rival.kubectl("delete", "tenantclaim", "mine", "-n", "rival")
+
+
+def test_without_an_answer_writes_pass_unless_the_second_configuration_is_applied(
+    with_rival: World, user_folder: Path
+) -> None:
+    taken = rival("unchecked", domains=["acme.example.com"])
+    name = running_provider(with_rival)
+    os.kill(with_rival.processes.run(name).identity.pid, signal.SIGKILL)
+    wait_healthy(with_rival, PROVIDER, "False")
+    try:
+        assert applied(with_rival, taken, "--dry-run=server")[0] == 0
+        shell(with_rival, fail_closed(), user_folder)
+        code, told = applied(with_rival, taken, "--dry-run=server")
+        assert code == 1
+        assert "failed calling webhook" in told
+        # Nothing else is blocked.
+        with_rival.kubectl("create", "configmap", "other", "-n", "rival")
+        with_rival.kubectl("annotate", "edt", "--all", "-n", "shop", "a=b", "--overwrite", check=False)
+    finally:
+        with_rival.processes.start(name, ready=False)
+    with_rival.wait_for("it to lead", lambda: '"event": "leading"' in with_rival.log(name), seconds=60)
+    wait_healthy(with_rival, PROVIDER, "True")
+    code, told = applied(with_rival, taken, "--dry-run=server")
+    assert (code, "is kept for another namespace" in told) == (1, True), told
+    assert applied(with_rival, rival("free"), "--dry-run=server") == (0, "")
+    with_rival.kubectl("delete", "validatingwebhookconfiguration", "edgetenants-fail-closed")
+
+
+def fail_closed() -> str:
+    """The command of the page that applies the second configuration."""
+    [command] = re.findall(r"^\$ (sed .*)$", HOW_TO_WEBHOOKS.read_text(), re.MULTILINE)
+    return str(command)
+
+
+def test_the_answers_are_counted(with_rival: World) -> None:
+    run = with_rival.processes.run(running_provider(with_rival))
+    arguments = Path(f"/proc/{run.identity.pid}/cmdline").read_text().split("\0")
+    [port] = [each.partition("=")[2] for each in arguments if each.startswith("--metrics-port=")]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+        assert 'controller_runtime_webhook_requests_total{code="200"' in page.read().decode()
 
 
 def test_an_upgrade_and_the_way_back_touch_no_tenant(installed: World, tmp_path: Path) -> None:

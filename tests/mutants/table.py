@@ -10,6 +10,7 @@ from tests.mutants.function_moves import FUNCTION_MOVES
 from tests.mutants.function_names import FUNCTION_NAMES
 from tests.mutants.function_speed import APIS_SPEED, FUNCTION_SPEED
 from tests.mutants.mutation import Mutation
+from tests.mutants.provider_admission import PROVIDER_ADMISSION
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_edits import PROVIDER_EDITS
@@ -26,6 +27,7 @@ from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
 from tests.mutants.runtime import RUNTIME
+from tests.mutants.runtime_admission import RUNTIME_ADMISSION
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
@@ -59,13 +61,21 @@ TARGETS: Mapping[str, Target] = {
         "runtime",
         "edgetenants_runtime",
         "runtime/tests",
-        (*RUNTIME, *RUNTIME_BOUNDS, *RUNTIME_CONTRACT, *RUNTIME_KUBERNETES, *RUNTIME_LEFTOVERS),
+        (
+            *RUNTIME,
+            *RUNTIME_ADMISSION,
+            *RUNTIME_BOUNDS,
+            *RUNTIME_CONTRACT,
+            *RUNTIME_KUBERNETES,
+            *RUNTIME_LEFTOVERS,
+        ),
     ),
     "provider": Target(
         ".",
         "provider",
         "tests",
         (
+            *PROVIDER_ADMISSION,
             *PROVIDER_AWS,
             *PROVIDER_DEFECTS,
             *PROVIDER_EDITS,

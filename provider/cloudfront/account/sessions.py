@@ -194,6 +194,12 @@ class Accounts:
                 return known
             return self._reopen(config, fingerprint)
 
+    def opened(self, uid: str) -> Account | None:
+        """Return the account of the config with this uid, if a reconcile has opened it."""
+        with self._lock:
+            known = self._opened.get(uid)
+        return known.account if known else None
+
     @property
     def pauses(self) -> dict[str, float]:
         """For each account, the seconds of its longest pause."""

@@ -37,11 +37,15 @@ from provider.cloudfront.tenant.actions import MoveDomain
 
 __all__ = [
     "Preflight",
+    "distribution_key",
+    "missing_parameters",
     "missing_parent",
+    "name_problems",
     "not_moved",
     "of_creation",
     "of_update",
     "static_problems",
+    "unknown_parameters",
 ]
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]{1,126}[a-zA-Z0-9]")
@@ -114,6 +118,11 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
     return checks.result(found)
 
 
+def distribution_key(id_: str) -> str:
+    """Return under which key an account's shared reads have a distribution."""
+    return f"distribution {id_}"
+
+
 def missing_parent(asked: Tenant, error: AwsError, *, serving: bool = False) -> ExternalError:
     """The error if a parent of the tenant does not exist. It was deleted after its check, or the check was
     skipped. CloudFront's error code does not say which parent; its message may."""
@@ -145,11 +154,7 @@ def not_moved(mr: Managed, move: MoveDomain, error: AwsError, *, serving: bool) 
 
 def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
     """The problems that need no call to AWS."""
-    if not _NAME.fullmatch(asked.name):
-        yield _invalid(
-            f"{advice.name_field(mr)}: expected 3 to 128 letters, digits, dots and hyphens, "
-            f"with a letter or digit at both ends, got {asked.name!r}"
-        )
+    yield from map(_invalid, name_problems(mr, asked.name))
     if asked.distribution_id is None:
         yield _invalid(f"{_FIELD}distributionId: expected an id, got {_instead(mr)}")
     if not asked.domains:
@@ -162,6 +167,36 @@ def static_problems(mr: Managed, asked: Tenant) -> Iterator[Problem]:
             f"{_FIELD}managedCertificateRequest.primaryDomainName: expected one of domains, "
             f"got {request.primary_domain}"
         )
+
+
+def name_problems(mr: Managed, name: str) -> Iterator[str]:
+    """What CloudFront does not accept in the name of a new tenant."""
+    if not _NAME.fullmatch(name):
+        yield (
+            f"{advice.name_field(mr)}: expected 3 to 128 letters, digits, dots and hyphens, "
+            f"with a letter or digit at both ends, got {name!r}"
+        )
+
+
+def missing_parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[str]:
+    """The parameters that the distribution requires and a new tenant lacks."""
+    missing = sorted(
+        name for name, must in distribution.parameters.items() if must and name not in asked.parameters
+    )
+    if missing:
+        yield (
+            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add them "
+            f"to {advice.field_to_edit(mr, 'parameters')}"
+        )
+
+
+def unknown_parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[str]:
+    """The parameters that the distribution does not define."""
+    defined = distribution.parameters
+    known = f"defines {', '.join(sorted(defined))}" if defined else "defines no parameters"
+    where = advice.field_to_edit(mr, "parameters")
+    for name in sorted(set(asked.parameters) - set(defined)):
+        yield f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
 
 
 def _invalid(message: str) -> Problem:
@@ -220,7 +255,9 @@ class Preflight:
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         else:
-            yield from _parameters(self.mover.mr, asked, found)
+            for words in missing_parameters(self.mover.mr, asked, found):
+                yield Problem(Reason.MISSING_PARAMETERS, words)
+            yield from map(_invalid, unknown_parameters(self.mover.mr, asked, found))
 
     def group(self, asked: Tenant) -> Iterator[Problem]:
         """Check that the connection group exists, and is not only for a claim of another namespace."""
@@ -302,27 +339,11 @@ class Preflight:
     def _distribution(self, id_: str) -> tuple[bool, Distribution | None]:
         """Whether the call is permitted, and the distribution. Concurrent reconciles share one call."""
         read = partial(self.cloudfront.distribution, id_)
-        return self.permitted.ask(lambda: self.memory.shared.get(f"distribution {id_}", read))
+        return self.permitted.ask(lambda: self.memory.shared.get(distribution_key(id_), read))
 
     def _certificate(self, arn: str) -> tuple[bool, Certificate | None]:
         read = partial(self.cloudfront.certificate, arn)
         return self.permitted.ask(lambda: self.memory.shared.get(f"certificate {arn}", read))
-
-
-def _parameters(mr: Managed, asked: Tenant, distribution: Distribution) -> Iterator[Problem]:
-    given, defined = set(asked.parameters), set(distribution.parameters)
-    missing = sorted(name for name, must in distribution.parameters.items() if must and name not in given)
-    if missing:
-        words = (
-            f"{_FIELD}parameters: distribution {distribution.id} requires {', '.join(missing)}. Add them "
-            f"to {advice.field_to_edit(mr, 'parameters')}"
-        )
-        yield Problem(Reason.MISSING_PARAMETERS, words)
-    for name in sorted(given - defined):
-        known = f"defines {', '.join(sorted(defined))}" if defined else "defines no parameters"
-        where = advice.field_to_edit(mr, "parameters")
-        words = f"{_FIELD}parameters.{name}: distribution {distribution.id} {known}. Remove it from {where}"
-        yield _invalid(words)
 
 
 def _no_certificate(mr: Managed, asked: Tenant) -> str:

@@ -52,6 +52,7 @@ __all__ = [
     "leads_nowhere",
     "out_of_sync",
     "refuse_beside",
+    "renamed",
     "token_of",
     "with_contention",
 ]
@@ -84,10 +85,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
     if (former := judgement.renamed(mr, proof)) is not None:
         raise _refused(
             Reason.VALIDATION_FAILED,
-            f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
-            f"({known}) that this resource manages; the provider creates and changes nothing. Set it "
-            f"back to {former}; or to release that {noun(mr)}, delete this resource with managementPolicies "
-            "that lack Delete, and create another",
+            renamed(mr, former, str(known)),
             serving=was_ready(mr),
         )
     if home := judgement.foreign_account(mr, caller, proof):
@@ -98,6 +96,16 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
             f"account {home}",
             serving=was_ready(mr),
         )
+
+
+def renamed(mr: Managed, former: str, id_: str) -> str:
+    """Return what to do about an external name that was changed after the creation or adoption."""
+    return (
+        f"metadata.annotations[{EXTERNAL_NAME}]: {mr.external_name} is not the {noun(mr)} {former} "
+        f"({id_}) that this resource manages; the provider creates and changes nothing. Set it "
+        f"back to {former}; or to release that {noun(mr)}, delete this resource with managementPolicies "
+        "that lack Delete, and create another"
+    )
 
 
 def leads_nowhere(mr: Managed) -> bool:

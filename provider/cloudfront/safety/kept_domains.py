@@ -32,7 +32,16 @@ from provider.cloudfront.safety import name_keys
 from provider.cloudfront.state import identity
 from provider.cloudfront.state.observed import Observed
 
-__all__ = ["NOTHING", "Keeper", "KeptDomains", "OnlyLooks", "OnlyRead", "RecordsFailed"]
+__all__ = [
+    "NOTHING",
+    "Keeper",
+    "KeptDomains",
+    "OnlyLooks",
+    "OnlyRead",
+    "RecordsFailed",
+    "asked",
+    "taken",
+]
 
 _log = structlog.get_logger("provider.cloudfront.keptdomains")
 
@@ -376,19 +385,26 @@ class Keeper:
                 f"it, or have an administrator release it: {self._kept.place(domain)}"
             )
         # Never name the owner: anyone who can write a claim could list the customers of others.
-        if domain not in _asked(mr):
+        if domain not in asked(mr):
             return (
                 f"{identity.noun(mr)} {mr.external_name} has {domain} in AWS, which is kept for another "
                 "namespace. Do not adopt it, or have an administrator release the domain: "
                 f"{self._kept.place(domain)}"
             )
-        return (
-            f"{_FIELD}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
-            f"here, or have an administrator release it: {self._kept.place(domain)}"
-        )
+        return taken(_FIELD, domain, self._kept.place(domain))
 
 
-def _asked(mr: Managed) -> frozenset[str]:
+def taken(field: str, domain: str, place: str) -> str:
+    """Return what to do about a domain in a field that is kept for another namespace. It does not name that
+    namespace: anyone who can write a claim could list the customers of others."""
+    return (
+        f"{field}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
+        f"here, or have an administrator release it: {place}"
+    )
+
+
+def asked(mr: Managed) -> frozenset[str]:
+    """Return the domains that the spec lists, in lower case."""
     blocks = (mr.for_provider, mr.init_provider)
     return frozenset(str(each).lower() for block in blocks for each in block.get("domains") or ())
 

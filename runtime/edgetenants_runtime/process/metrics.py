@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Counter, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
@@ -66,6 +66,18 @@ class Metrics:
             ("code", "method"),
             registry=self.registry,
         )
+        self._reviews = Counter(
+            "controller_runtime_webhook_requests",
+            "Total number of admission requests by HTTP status code.",
+            ("webhook", "code"),
+            registry=self.registry,
+        )
+        self._review_seconds = Histogram(
+            "controller_runtime_webhook_latency_seconds",
+            "The latency of processing admission requests.",
+            ("webhook",),
+            registry=self.registry,
+        )
         self._scraped = _AtScrape()
         self.registry.register(self._scraped)
 
@@ -92,6 +104,11 @@ class Metrics:
     def requested(self, method: str, code: int) -> None:
         """Count a request to the API server; code 0: no response."""
         self._requests.labels(str(code) if code else "<error>", method).inc()
+
+    def reviewed(self, path: str, code: int, seconds: float) -> None:
+        """Count an admission request."""
+        self._reviews.labels(path, str(code)).inc()
+        self._review_seconds.labels(path).observe(seconds)
 
     def expose(self, accept: str = "") -> tuple[str, bytes]:
         """The content type and body for a scrape, in a format that the request accepts."""

@@ -202,8 +202,8 @@ def test_a_taken_port_is_told_with_the_flags():
         def run(self):
             raise OSError(98, "Address already in use")
 
-    with pytest.raises(main.StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
-        main.started(Taken())
+    with pytest.raises(main.StartFailed, match=r"--health-port, --metrics-port or --webhook-port: .*in use"):
+        main.started(Taken)
 
 
 class Cached:

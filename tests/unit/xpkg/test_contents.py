@@ -15,7 +15,7 @@ from xpkg.image import Image
 
 ALLOWED = {
     "Configuration": {"CompositeResourceDefinition", "Composition", "ManagedResourceActivationPolicy"},
-    "Provider": {"CustomResourceDefinition"},
+    "Provider": {"CustomResourceDefinition", "ValidatingWebhookConfiguration"},
     "Function": {"CustomResourceDefinition"},
 }
 """What Crossplane's linter lets each kind of package hold, as far as we use it."""
