@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -37,11 +38,15 @@ func Storage(scheme *runtime.Scheme, g Group, options generic.RESTOptionsGetter)
 func newStore(scheme *runtime.Scheme, version schema.GroupVersion, k Kind, options generic.RESTOptionsGetter) (*registry.Store, error) {
 	rules := newStrategy(scheme, k)
 	attrs := attributes(k)
+	group := version.Group // with the resource, the prefix of the keys in etcd
+	if k.InCore {
+		group = corev1.GroupName
+	}
 	store := &registry.Store{
 		NewFunc:                   k.New,
 		NewListFunc:               k.NewList,
-		DefaultQualifiedResource:  schema.GroupResource{Group: version.Group, Resource: k.Resource},
-		SingularQualifiedResource: schema.GroupResource{Group: version.Group, Resource: k.Singular},
+		DefaultQualifiedResource:  schema.GroupResource{Group: group, Resource: k.Resource},
+		SingularQualifiedResource: schema.GroupResource{Group: group, Resource: k.Singular},
 		CreateStrategy:            rules,
 		UpdateStrategy:            rules,
 		DeleteStrategy:            rules,
