@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,6 +104,28 @@ func eventsAreChangedInTwoGroups(t *testing.T, c *cluster, admin *kubernetes.Cli
 	if read, err = old.Get(ctx, "a", metav1.GetOptions{}); err != nil || read.Labels["one"] != "1" || read.Labels["two"] != "2" {
 		t.Errorf("applied in both groups: %+v, %v", read, err)
 	}
+}
+
+// A policy for core events sees those of the other group, too, as core events.
+func policiesCoverBothGroups(_ *testing.T, c *cluster, admin *kubernetes.Clientset, ns string) {
+	policies := admin.AdmissionregistrationV1()
+	_, err := policies.ValidatingAdmissionPolicies().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: ns},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+					RuleWithOperations: admissionregistrationv1.RuleWithOperations{Operations: []admissionregistrationv1.OperationType{"CREATE"},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"events"}}}}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: `object.message != "was seen"`, Message: "not by policy"}},
+		}}, metav1.CreateOptions{})
+	c.must(err)
+	_, err = policies.ValidatingAdmissionPolicyBindings().Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: ns},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: ns, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny"}}}, metav1.CreateOptions{})
+	c.must(err)
+	c.eventually("the policy refuses", func() bool {
+		_, err := admin.EventsV1().Events(ns).Create(ctx, note(ns, "a"), metav1.CreateOptions{DryRun: []string{"All"}})
+		return err != nil && strings.Contains(err.Error(), "not by policy")
+	})
 }
 
 // What controllers of today's client libraries do.

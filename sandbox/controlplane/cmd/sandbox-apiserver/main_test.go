@@ -45,6 +45,7 @@ func TestCluster(t *testing.T) {
 		"events are found by their object":     eventsAreFound,
 		"events are in two groups":             eventsAreInTwoGroups,
 		"events are changed in two groups":     eventsAreChangedInTwoGroups,
+		"policies for core events cover both":  policiesCoverBothGroups,
 		"recorders of events record":           recordersRecord,
 		"events are in the API's description":  eventsAreDescribed,
 		"webhooks reach loopback ports":        webhooksReachLoopback,

@@ -35,18 +35,27 @@ func Storage(scheme *runtime.Scheme, g Group, options generic.RESTOptionsGetter)
 	return all, nil
 }
 
+// Stored returns the resource whose objects a resource serves: its own, or those of the core group.
+func Stored(resource schema.GroupResource) schema.GroupResource {
+	for _, g := range Groups() {
+		for _, k := range g.Kinds {
+			if k.InCore && resource == g.Version.WithResource(k.Resource).GroupResource() {
+				resource.Group = corev1.GroupName
+			}
+		}
+	}
+	return resource
+}
+
 func newStore(scheme *runtime.Scheme, version schema.GroupVersion, k Kind, options generic.RESTOptionsGetter) (*registry.Store, error) {
 	rules := newStrategy(scheme, k)
 	attrs := attributes(k)
-	group := version.Group // with the resource, the prefix of the keys in etcd
-	if k.InCore {
-		group = corev1.GroupName
-	}
+	stored := Stored(version.WithResource(k.Resource).GroupResource()) // the prefix of the keys in etcd
 	store := &registry.Store{
 		NewFunc:                   k.New,
 		NewListFunc:               k.NewList,
-		DefaultQualifiedResource:  schema.GroupResource{Group: group, Resource: k.Resource},
-		SingularQualifiedResource: schema.GroupResource{Group: group, Resource: k.Singular},
+		DefaultQualifiedResource:  stored,
+		SingularQualifiedResource: schema.GroupResource{Group: stored.Group, Resource: k.Singular},
 		CreateStrategy:            rules,
 		UpdateStrategy:            rules,
 		DeleteStrategy:            rules,
