@@ -15,6 +15,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsoptions "k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	webhookinit "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
@@ -73,6 +74,10 @@ func newParts(c Config) (*parts, error) {
 	p.config.EffectiveVersion = basecompatibility.NewEffectiveVersionFromString(kubernetesMinor, kubernetesMinor, emulatedBefore)
 	p.config.MergedResourceConfig = apiextensions.DefaultAPIResourceConfigSource()
 	p.config.MergedResourceConfig.DisableVersions(schemaBeta)
+	// With the match policy Equivalent, a rule for core events also covers those of events.k8s.io.
+	p.config.EquivalentResourceRegistry = runtime.NewEquivalentResourceRegistryWithIdentity(func(r schema.GroupResource) string {
+		return kinds.Stored(r).String()
+	})
 	p.describe(c.OpenAPI)
 	for _, step := range []func(Config) error{p.serve, p.authenticate, p.audit, p.store, p.connect, p.admit} {
 		if err := step(c); err != nil {

@@ -44,7 +44,7 @@ func (p *parts) group(version schema.GroupVersion, storage map[string]rest.Stora
 	return &info
 }
 
-// storageOptions store the built-in kinds in their served version.
+// storageOptions store the built-in kinds in their served version; an Event of events.k8s.io is a core Event there.
 func (p *parts) storageOptions() generic.RESTOptionsGetter {
 	var versions []schema.GroupVersion
 	for _, g := range kinds.Groups() {

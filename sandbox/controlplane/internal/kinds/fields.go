@@ -48,15 +48,20 @@ func eventSource(e *corev1.Event) string {
 	return e.ReportingController
 }
 
-// acceptFields returns a check of the field selectors in a request.
+// acceptFields returns a check of the field selectors in a request, which gives them the labels of the kind's fields.
 func acceptFields(k Kind) runtime.FieldLabelConversionFunc {
-	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
+	known := map[string]string{"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
 	for _, f := range k.Fields {
-		known[f.Label] = true
+		known[f.Label] = f.Label
 	}
-	return func(label, value string) (string, string, error) {
-		if !known[label] {
-			return "", "", fmt.Errorf("field label not supported: %s", label)
+	for asked, label := range k.Asked {
+		delete(known, label)
+		known[asked] = label
+	}
+	return func(asked, value string) (string, string, error) {
+		label, ok := known[asked]
+		if !ok {
+			return "", "", fmt.Errorf("field label not supported: %s", asked)
 		}
 		return label, value, nil
 	}

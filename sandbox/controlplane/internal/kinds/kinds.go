@@ -3,6 +3,7 @@
 //
 // kube-apiserver has an internal type for each kind, with conversions. Those are not published, and are not
 // needed with one version per kind: here, every external type is also registered as its own internal version.
+// Only events have two versions, see events.go.
 package kinds
 
 import (
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
@@ -39,10 +41,14 @@ type Kind struct {
 	Spec func(obj runtime.Object) any
 	// Fields are the field selectors in addition to metadata.name and metadata.namespace.
 	Fields []Field
+	// Asked maps a selector in requests to the label in Fields, for labels that this group names differently.
+	Asked map[string]string
 	// Columns follow NAME in `kubectl get`.
 	Columns []Column
 	// TTLSeconds is the time after which an object expires; 0 means never.
 	TTLSeconds uint64
+	// InCore is set if the objects are those of the core group's kind with the same resource name.
+	InCore bool
 }
 
 // Group is an API group in its served version.
@@ -76,6 +82,7 @@ func Groups() []Group {
 		{corev1.SchemeGroupVersion, coreKinds()},
 		{appsv1.SchemeGroupVersion, []Kind{deployments()}},
 		{coordinationv1.SchemeGroupVersion, []Kind{leases()}},
+		{eventsv1.SchemeGroupVersion, []Kind{eventsOfGroup()}},
 		{rbacv1.SchemeGroupVersion, rbacKinds()},
 		{admissionregistrationv1.SchemeGroupVersion, admissionKinds()},
 	}

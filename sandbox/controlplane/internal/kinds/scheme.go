@@ -7,6 +7,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +21,7 @@ func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, rbacv1.AddToScheme,
 		admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme, authenticationv1.AddToScheme,
 	} {
 		utilruntime.Must(add(scheme))
@@ -36,6 +37,7 @@ func NewScheme() *runtime.Scheme {
 		&authorizationv1.LocalSubjectAccessReview{}, &authorizationv1.SelfSubjectRulesReview{})
 	registerInternal(scheme, authenticationv1.GroupName, &authenticationv1.SelfSubjectReview{})
 	addDefaults(scheme)
+	addEventConversions(scheme)
 	return scheme
 }
 
@@ -52,9 +54,5 @@ func registerInternal(scheme *runtime.Scheme, group string, types ...runtime.Obj
 func registerFields(scheme *runtime.Scheme, version schema.GroupVersion, k Kind) {
 	gvks, _, err := scheme.ObjectKinds(k.New())
 	utilruntime.Must(err)
-	for _, gvk := range gvks {
-		if gvk.Version == version.Version {
-			utilruntime.Must(scheme.AddFieldLabelConversionFunc(gvk, acceptFields(k)))
-		}
-	}
+	utilruntime.Must(scheme.AddFieldLabelConversionFunc(version.WithKind(gvks[0].Kind), acceptFields(k)))
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,14 +35,27 @@ func Storage(scheme *runtime.Scheme, g Group, options generic.RESTOptionsGetter)
 	return all, nil
 }
 
+// Stored returns the resource whose objects a resource serves: its own, or those of the core group.
+func Stored(resource schema.GroupResource) schema.GroupResource {
+	for _, g := range Groups() {
+		for _, k := range g.Kinds {
+			if k.InCore && resource == g.Version.WithResource(k.Resource).GroupResource() {
+				resource.Group = corev1.GroupName
+			}
+		}
+	}
+	return resource
+}
+
 func newStore(scheme *runtime.Scheme, version schema.GroupVersion, k Kind, options generic.RESTOptionsGetter) (*registry.Store, error) {
 	rules := newStrategy(scheme, k)
 	attrs := attributes(k)
+	stored := Stored(version.WithResource(k.Resource).GroupResource()) // the prefix of the keys in etcd
 	store := &registry.Store{
 		NewFunc:                   k.New,
 		NewListFunc:               k.NewList,
-		DefaultQualifiedResource:  schema.GroupResource{Group: version.Group, Resource: k.Resource},
-		SingularQualifiedResource: schema.GroupResource{Group: version.Group, Resource: k.Singular},
+		DefaultQualifiedResource:  stored,
+		SingularQualifiedResource: schema.GroupResource{Group: stored.Group, Resource: k.Singular},
 		CreateStrategy:            rules,
 		UpdateStrategy:            rules,
 		DeleteStrategy:            rules,
