@@ -14,7 +14,7 @@ Each package imports only those below it (import-linter, in pyproject.toml):
     lifecycle     shared by all kinds: actions, assessment, report, conditions
     account       sessions, credentials
     memory        what the provider remembers of an account between reconciles
-    aws           calls, pace, errors; besides account, the only package that uses boto3
+    aws           calls, pace, errors and retries; besides account, the only package that uses boto3
     ownership     who owns a tenant (pure)
     state         desired, observed, applied → diff    (pure)
 """

@@ -47,8 +47,8 @@ from edgetenants_runtime.reconcile.connection import ConnectionPublisher
 from edgetenants_runtime.reconcile.deletion import DeletionHold
 from edgetenants_runtime.reconcile.guard import GuardedConnector
 from edgetenants_runtime.reconcile.leftovers import Leftovers
-from edgetenants_runtime.reconcile.published_secrets import PublishedSecrets
 from edgetenants_runtime.reconcile.reconciler import Reconciler
+from edgetenants_runtime.reconcile.secret_watch import PublishedSecrets
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from edgetenants_runtime.rules import references
 

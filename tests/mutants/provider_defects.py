@@ -235,7 +235,7 @@ TOLD = (
     ),
     Mutation(
         "a refusal has no condition",
-        "cloudfront/aws/errors.py",
+        "cloudfront/aws/retries.py",
         "conditions = meanwhile if serving else (*meanwhile, not_ready(error.verdict.reason, message))",
         "conditions = meanwhile",
         "a creation is tried for ever, and nobody learns why it fails",

@@ -134,7 +134,7 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "a request beside an old certificate is repeated at each look",
-        "cloudfront/certificate/requests.py",
+        "cloudfront/certificate/request_limits.py",
         "requests.requested_lately(mr.uid, mr.generation)",
         "False",
         "a request every five seconds, each of which may open another",

@@ -93,9 +93,9 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "a domain that does not lead here is an invalid argument",
-        "cloudfront/aws/errors.py",
-        "    if error.verdict is _UNOWNED:\n",
-        "    if error.verdict is _BROKEN:\n",
+        "cloudfront/aws/retries.py",
+        "    if error.unowned:\n",
+        "    if False:\n",
         "nobody is told to make DNS records",
         (_MESSAGES,),
     ),
@@ -264,7 +264,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "who asks for a reconcile waits for the certificate like everybody",
-        "cloudfront/certificate/requests.py",
+        "cloudfront/certificate/request_limits.py",
         "(waited or is_requested(mr))",
         "waited",
         "a cause that is removed is tried again hours later",
@@ -360,7 +360,7 @@ PROVIDER_MESSAGES = (
     ),
     Mutation(
         "each touch asks for another certificate",
-        "cloudfront/certificate/requests.py",
+        "cloudfront/certificate/request_limits.py",
         "(waited or is_requested(mr)) and too_often_until(mr, requests) is None",
         "waited or is_requested(mr)",
         "one resource uses up ACM's quota, and no team gets a managed certificate",

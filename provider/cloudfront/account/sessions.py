@@ -50,9 +50,10 @@ from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
-from provider.cloudfront.aws.errors import AwsError, to_external_error
+from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.aws.throttling import Pace
 from provider.cloudfront.memory.account_memory import AccountMemory
 

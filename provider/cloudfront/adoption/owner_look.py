@@ -22,7 +22,8 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership

@@ -22,7 +22,8 @@ from edgetenants_runtime.external import Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
-from provider.cloudfront.aws.errors import AwsError, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup

@@ -30,7 +30,8 @@ from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
-from provider.cloudfront.aws.errors import AwsError, before_creation, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective

@@ -19,9 +19,10 @@ from edgetenants_runtime.api.conditions import Condition, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.aws.errors import AwsError, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.certificate import conditions as certificate_conditions
-from provider.cloudfront.certificate import requests as certificate_requests
+from provider.cloudfront.certificate import request_limits
 from provider.cloudfront.certificate.look import CertificateLook
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
@@ -143,7 +144,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
     ) -> Assessment:
         wanted = asked.certificate_request is not None
-        may_request = wanted and certificate_requests.may_request(mr, certificate, self._memory.requests)
+        may_request = wanted and request_limits.may_request(mr, certificate, self._memory.requests)
         return assessment.assess(
             mr,
             asked,
@@ -151,7 +152,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._policy.drift_policy,
             certificate,
             may_request=may_request,
-            not_before=certificate_requests.too_often_until(mr, self._memory.requests) if wanted else None,
+            not_before=request_limits.too_often_until(mr, self._memory.requests) if wanted else None,
         )
 
     def _look_at_certificate(
@@ -290,7 +291,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
             self._note_request(mr, certificate.requests)
-        not_before = certificate_requests.too_often_until(mr, self._memory.requests) if request else None
+        not_before = request_limits.too_often_until(mr, self._memory.requests) if request else None
         state = assessment.assess(
             mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
         )

@@ -16,7 +16,8 @@ from apis.conditions import DNS_UNSEEN
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from provider.cloudfront.aws.domain_calls import DnsVerdict
-from provider.cloudfront.aws.errors import PERMIT, AwsError
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import PERMIT
 
 __all__ = [
     "CHALLENGE",

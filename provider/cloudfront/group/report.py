@@ -6,7 +6,7 @@ from typing import Final
 
 from apis.conditions import DeployedReason, TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.conditions import Condition, available
-from provider.cloudfront.aws.errors import not_ready
+from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import report
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN

@@ -26,7 +26,8 @@ from edgetenants_runtime.api.conditions import deleting
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, ErrorClass, not_ready, to_external_error
+from provider.cloudfront.aws.errors import AwsError, ErrorClass
+from provider.cloudfront.aws.retries import not_ready, to_external_error
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN

@@ -16,7 +16,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, Condi
 from edgetenants_runtime.api.conditions import deleting as ready_deleting
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.aws.errors import not_ready
+from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.state.observed import Observed
 
 __all__ = [

@@ -10,7 +10,7 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import permissions
-from provider.cloudfront.aws.errors import not_ready
+from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
 from provider.cloudfront.safety.guards import DRY_RUN_ANNOTATION, check_frozen
 

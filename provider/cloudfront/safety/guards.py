@@ -17,7 +17,8 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.meta import MalformedAnnotation, creation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
-from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.memory.vanishing import Census, Verdict, limit, take_census
 from provider.cloudfront.ownership import disclosure, judgement

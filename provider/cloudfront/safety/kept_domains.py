@@ -23,7 +23,8 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
-from provider.cloudfront.aws.errors import AwsError, not_ready, to_external_error
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.retries import not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.ownership import judgement

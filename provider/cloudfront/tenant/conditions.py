@@ -18,7 +18,7 @@ from edgetenants_runtime.api.conditions import Condition, ConditionStatus, avail
 from edgetenants_runtime.api.conditions import creating as ready_creating
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
-from provider.cloudfront.aws.errors import not_ready
+from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.lifecycle.conditions import (
     INEFFECTIVE,

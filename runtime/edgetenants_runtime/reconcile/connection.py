@@ -36,7 +36,7 @@ class _Published:
 
 
 class Watch(Protocol):
-    """Detects changes to Secrets by other clients; see `published_secrets.PublishedSecrets`."""
+    """Detects changes to Secrets by other clients; see `secret_watch.PublishedSecrets`."""
 
     def written(self, stored: Mapping[str, Any]) -> None:
         """The Secret was written, or found to be correct."""

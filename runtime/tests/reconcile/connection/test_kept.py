@@ -14,7 +14,7 @@ from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.reconcile.connection import ConnectionPublisher
-from edgetenants_runtime.reconcile.published_secrets import PublishedSecrets
+from edgetenants_runtime.reconcile.secret_watch import PublishedSecrets
 from edgetenants_runtime.reconcile.steps import Next
 from edgetenants_runtime.testing import FakeObjects, Journal, World, toy
 from edgetenants_runtime.testing.cases import NAMED, conditions_of

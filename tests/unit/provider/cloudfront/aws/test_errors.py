@@ -17,8 +17,9 @@ from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.aws.error_translation import as_aws_errors
-from provider.cloudfront.aws.errors import CODES, PAUSED, AwsError, ErrorClass, to_external_error
+from provider.cloudfront.aws.errors import CODES, PAUSED, AwsError, ErrorClass
 from provider.cloudfront.aws.operations import OPERATIONS
+from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.state.desired import Tenant
 from tests.unit.provider.fake_cloudfront import FakeCloudFront
 from tests.unit.provider.world import World
