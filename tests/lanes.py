@@ -1,8 +1,9 @@
 """How `make test` shares the test files out among its processes (a plugin of pytest-xdist).
 
-Tests on a real control plane wait most of their time. All others need a core. So one process runs those others, at
-a low priority, while the rest of the processes run the tests on a control plane: none of them has to wait for a
-core, and no core is idle. When no test on a control plane is left, all processes run the others.
+Tests on a real control plane wait most of their time. All others need a core. So one process runs those
+others, at a low priority, while the rest of the processes run the tests on a control plane: none of them has
+to wait for a core, and no core is idle. When no test on a control plane is left, all processes run the
+others.
 """
 
 from __future__ import annotations
