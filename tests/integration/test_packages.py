@@ -122,6 +122,7 @@ def test_what_the_tenants_depend_on_is_not_deleted_while_it_is_protected(install
     assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
 
 
+IN_USE_LABEL = "crossplane.io/in-use"
 IN_USE = "This resource is in-use by 1 usage(s)"
 GROUPS = {
     "CompositeResourceDefinition": "apiextensions.crossplane.io",
@@ -133,9 +134,16 @@ GROUPS = {
 
 
 def protected(world: World, kind: str, name: str) -> str:
-    """What kubectl says when it is to delete a protected object."""
+    """What kubectl says when it is to delete a protected object.
+
+    Core removes the label of an XRD or MRD when it writes a package's objects again, and sets it again within
+    about a minute.
+    """
+    what = (f"{kind}.{GROUPS[kind]}", name)
+    labelled = lambda: IN_USE_LABEL in get(world, *what)["metadata"].get("labels", {})  # noqa: E731
+    world.wait_for(f"{kind} {name} to have the label", labelled, seconds=100)
     with pytest.raises(WorldError) as refusal:
-        world.kubectl("delete", f"{kind}.{GROUPS[kind]}", name, "--timeout=60s")
+        world.kubectl("delete", *what, "--timeout=60s")
     return str(refusal.value)
 
 
