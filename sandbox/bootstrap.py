@@ -64,6 +64,10 @@ class Bootstrap:
         ours = {crd["metadata"]["name"] for crd in self._package.crds}
         self._wait_established("crd", _names(crossplane_crds) | ours, abandon)
 
+    def webhooks(self, folder: Path, port: int, ca: Path) -> None:
+        """Apply the configurations of core's webhooks, which core serves on that port."""
+        self._apply(manifests.core_webhooks(folder, port, ca.read_bytes()))
+
     def composition(self) -> None:
         """Apply the claim's XRD and Composition."""
         self._apply((self._package.xrd, self._package.composition))

@@ -92,6 +92,8 @@ class PackageTools:
     """An OCI registry on a loopback port."""
     cli: Path
     """Crossplane's CLI, which pushes packages."""
+    webhooks: Path
+    """The folder with the YAML files of core's webhook configurations."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,11 @@ class _Group:
     sources: tuple[str, ...] = ()
     """Patterns for the Go files of the module from which these programs are built."""
     core: str = ""
-    """The Go module of Crossplane core whose CRDs are copied; empty for none."""
-    crds: str = ""
-    """The folder in the cache for these CRDs."""
+    """The Go module of Crossplane core whose manifests are copied; empty for none."""
+    manifests: str = ""
+    """The folder below `cluster` in that module, such as crds."""
+    copied: str = ""
+    """The folder in the cache for these manifests."""
 
     def hash_sources(self) -> str:
         """A hash of what the programs are built from, except Go: sources, module versions, flags."""
@@ -139,7 +143,7 @@ class _Group:
     def is_fresh(self, cache: Path, go: Go | None) -> bool:
         """Whether everything is built from these sources with this Go version, or any if Go is missing."""
         made = [cache / "bin" / target.name for target in self.targets]
-        made += [cache / self.crds] if self.crds else []
+        made += [cache / self.copied] if self.copied else []
         stamped = golang.is_built(cache / "bin" / self.stamp, self.hash_sources(), go)
         return stamped and all(path.exists() for path in made)
 
@@ -189,8 +193,13 @@ def build_for_packages(cache: Path, progress: Progress) -> PackageTools:
 
 def package_tools(cache: Path) -> PackageTools:
     """The paths of what `build_for_packages` builds."""
-    programs = cache.resolve() / "bin"
-    return PackageTools(registry=programs / "sandbox-registry", cli=programs / "crossplane-cli")
+    cache = cache.resolve()
+    programs = cache / "bin"
+    return PackageTools(
+        registry=programs / "sandbox-registry",
+        cli=programs / "crossplane-cli",
+        webhooks=cache / "crossplane-webhooks",
+    )
 
 
 def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> Binaries:
@@ -203,7 +212,7 @@ def build_crossplane_v1(cache: Path, binaries: Binaries, progress: Progress) -> 
     cache, group = cache.resolve(), _crossplane_v1()
     _build_groups(cache, (group,), progress)
     core = cache / "bin" / group.targets[0].name
-    return replace(binaries, crossplane=core, crossplane_crds=cache / group.crds)
+    return replace(binaries, crossplane=core, crossplane_crds=cache / group.copied)
 
 
 def test(cache: Path, progress: Progress, *flags: str) -> None:
@@ -285,7 +294,8 @@ def _control_plane() -> _Group:
         stamp=".built.json",
         sources=("**/*.go", str(DEFINITIONS)),
         core=CROSSPLANE,
-        crds="crossplane-crds",
+        manifests="crds",
+        copied="crossplane-crds",
     )
 
 
@@ -305,16 +315,33 @@ def _cli() -> _Group:
 
 def _registry() -> _Group:
     target = _Target("sandbox-registry", "./cmd/sandbox-registry", "registry", {})
-    sources = ("cmd/sandbox-registry/*.go",)
-    return _Group("registry", MODULE, (target,), 5, ".built-registry.json", sources=sources)
+    return _Group(
+        what="registry",
+        module=MODULE,
+        targets=(target,),
+        seconds=5,
+        stamp=".built-registry.json",
+        sources=("cmd/sandbox-registry/*.go",),
+        core=CROSSPLANE,
+        manifests="webhookconfigurations",
+        copied="crossplane-webhooks",
+    )
 
 
 def _crossplane_v1() -> _Group:
     version = golang.required_version(V1_MODULE, CROSSPLANE_V1)
     told, title = {CROSSPLANE_V1_VERSION: version, METRICS_ADDRESS: "0"}, f"Crossplane core {version}"
     target = _Target("crossplane-v1", f"{CROSSPLANE_V1}/cmd/crossplane", title, told)
-    crds, stamp = "crossplane-v1-crds", ".built-v1.json"
-    return _Group("Crossplane v1", V1_MODULE, (target,), 120, stamp, core=CROSSPLANE_V1, crds=crds)
+    return _Group(
+        what="Crossplane v1",
+        module=V1_MODULE,
+        targets=(target,),
+        seconds=120,
+        stamp=".built-v1.json",
+        core=CROSSPLANE_V1,
+        manifests="crds",
+        copied="crossplane-v1-crds",
+    )
 
 
 # Building
@@ -347,7 +374,7 @@ def _build_stale(cache: Path, go: Go, stale: Sequence[_Group], progress: Progres
         _build_together(cache, go, together, _Steps(2 * number, 2 * len(modules), say))
         for group in together:
             if group.core:
-                _copy_crds(go, group.module, group.core, cache / group.crds, say)
+                _copy_manifests(cache, go, group, say)
             golang.write_stamp(cache / "bin" / group.stamp, group.hash_sources(), go)
 
 
@@ -465,14 +492,14 @@ def _compact(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _copy_crds(go: Go, module: Path, core: str, to: Path, progress: Progress) -> None:
-    """Copy core's CRDs to the cache, so that later starts need neither Go nor its module cache."""
-    list_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", core]
-    folder = go.run(module, "go list", list_, progress).strip()
-    crds = sorted((Path(folder) / "cluster" / "crds").glob("*.yaml"))
-    if not crds:
-        raise BuildError(f"{core} does not contain CRDs in cluster/crds")
-    _copy_files(crds[0].parent, to, "*.yaml")
+def _copy_manifests(cache: Path, go: Go, group: _Group, progress: Progress) -> None:
+    """Copy core's manifests to the cache, so that later starts need neither Go nor its module cache."""
+    list_ = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", group.core]
+    module = go.run(group.module, "go list", list_, progress).strip()
+    folder = Path(module) / "cluster" / group.manifests
+    if not any(folder.glob("*.yaml")):
+        raise BuildError(f"{group.core} does not contain manifests in cluster/{group.manifests}")
+    _copy_files(folder, cache / group.copied, "*.yaml")
 
 
 def _copy_files(source: Path, to: Path, pattern: str = "**/*") -> None:

@@ -34,7 +34,7 @@ from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, port_names
 from sandbox.specs import ProcessSpec
-from sandbox.state import ControlPlane, Layout, Phase, State
+from sandbox.state import ControlPlane, Crossplane, Layout, Phase, State
 from sandbox.steps import Progress, Step
 from sandbox.supervisor import GRACE
 
@@ -149,6 +149,7 @@ class Launch:
         chosen = selection(self.options.crossplane, legacy=self.options.legacy)
         installed = Installation(self.kubectl, registry, tools.cli, self.layout.cache, chosen)
         core = self.binaries.crossplane
+        webhooks = self.options.crossplane is Crossplane.V2
         return [
             Step("namespace", bootstrap.namespace, ("apiserver",)),
             Step(
@@ -158,8 +159,10 @@ class Launch:
             ),
             self._process(programs.registry(tools.registry)),
             self._process(
-                programs.crossplane(core, caller={}, flags=self.options.core_flags), "Crossplane's kinds"
+                programs.crossplane(core, caller={}, flags=self.options.core_flags, webhooks=webhooks),
+                "Crossplane's kinds",
             ),
+            *([self._webhooks(bootstrap, tools.webhooks)] if webhooks else []),
             self._process(programs.rbac_manager(core), "Crossplane's kinds"),
             self._process(programs.package_runtime(), "Crossplane's kinds"),
             Step("packages pushed", installed.push, ("registry",)),
@@ -167,6 +170,10 @@ class Launch:
             Step("seeded account", self._seed, ("emulator",)),
             *(self._installation(bootstrap, installed) if self.options.install else ()),
         ]
+
+    def _webhooks(self, bootstrap: Bootstrap, folder: Path) -> Step:
+        port, ca = self.programs.ports["crossplane-webhooks"], self.programs.pki.ca
+        return Step("core's webhooks", lambda: bootstrap.webhooks(folder, port, ca), ("crossplane",))
 
     def _installation(self, bootstrap: Bootstrap, installed: Installation) -> list[Step]:
         healthy = ("packages healthy",)

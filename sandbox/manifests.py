@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,10 @@ from sandbox.state import Crossplane
 __all__ = [
     "CREDENTIALS",
     "NAMESPACE",
+    "WEBHOOKS_HOST",
     "Package",
     "accounts",
+    "core_webhooks",
     "credentials",
     "documents",
     "function_revision",
@@ -30,6 +33,11 @@ FUNCTION = "function-edgetenants"
 PROVIDER = "provider-edgetenants"
 ROLE = f"crossplane:provider:{PROVIDER}:system"
 CREDENTIALS = "edgetenants-emulator-credentials"
+WEBHOOKS = "crossplane-webhooks"
+"""The Service of core's webhooks, as Crossplane's Helm chart calls it."""
+WEBHOOKS_HOST = f"{WEBHOOKS}.{NAMESPACE}.svc"
+PORT_ANNOTATION = "sandbox.edgetenants.io/loopback-port"
+"""The annotation of a Service by which the sandbox's API server finds the process of a webhook."""
 
 _REVISION = "v1alpha1"
 _READ = ("get", "list", "watch")
@@ -145,6 +153,29 @@ def function_status(port: int, crossplane: Crossplane = Crossplane.V2) -> Manife
     """The status from which core gets the function's endpoint and, since v2, its capabilities."""
     capabilities = {"capabilities": ["composition", "operation"]} if crossplane is Crossplane.V2 else {}
     return {"status": {"endpoint": f"dns:///127.0.0.1:{port}", **capabilities}}
+
+
+def core_webhooks(folder: Path, port: int, ca: bytes) -> tuple[Manifest, ...]:
+    """The Service of core's webhooks, and their configurations as `crossplane core init` completes them.
+
+    Raises:
+        WorldError: the folder contains no configuration.
+    """
+    metadata = {"name": WEBHOOKS, "namespace": NAMESPACE, "annotations": {PORT_ANNOTATION: str(port)}}
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {"ports": [{"name": "webhooks", "port": 9443}]},
+    }
+    configurations = [document for file in sorted(folder.glob("*.yaml")) for document in documents(file)]
+    if not configurations:
+        raise WorldError(f"{folder} does not contain Crossplane's webhook configurations")
+    for webhook in (each for configuration in configurations for each in configuration["webhooks"]):
+        client = webhook["clientConfig"]
+        client["caBundle"] = base64.b64encode(ca).decode()
+        client["service"] |= {"name": WEBHOOKS, "namespace": NAMESPACE}
+    return service, *configurations
 
 
 def credentials(endpoint: str, *, legacy: bool) -> tuple[Manifest, ...]:

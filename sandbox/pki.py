@@ -5,7 +5,8 @@
     ├── admin                client, group system:masters (Kubernetes' own superuser group)
     ├── provider             client, user system:serviceaccount:crossplane-system:provider-edgetenants
     ├── function             server, localhost and 127.0.0.1
-    └── crossplane           client of the function
+    ├── crossplane           client of the function
+    └── core-webhooks        server, the name of their Service
 
 The API server treats a ServiceAccount as a user of that name, whatever its credentials. With a certificate,
 the provider has exactly the RBAC rules of its account, and needs no token.
@@ -23,6 +24,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from sandbox.manifests import WEBHOOKS_HOST
 
 __all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "client", "issued", "make"]
 
@@ -54,6 +57,8 @@ class Pki:
     """The files have the names that the function's SDK expects: tls.crt, tls.key, ca.crt."""
     crossplane: Pair
     """The files have the names that Crossplane core expects: tls.crt, tls.key, ca.crt."""
+    webhooks: Pair
+    """Of core's webhooks, in files of the same names."""
     service_accounts: Pair
     """The key pair with which kube-apiserver signs ServiceAccount tokens."""
 
@@ -77,6 +82,7 @@ def at(directory: Path) -> Pki:
         service_accounts=pair("sa"),
         function=mounted("function"),
         crossplane=mounted("crossplane"),
+        webhooks=mounted("core-webhooks"),
     )
 
 
@@ -89,21 +95,22 @@ def make(directory: Path) -> Pki:
     _write(directory / _CA_KEY, authority.private_key_pem.bytes())
     # The built API server also reads ca.crt and apiserver.* here; kube-apiserver gets the paths as flags.
     _write(directory / "client-ca.crt", authority.cert_pem.bytes())
-    hosts = ("localhost", "127.0.0.1")
+    loopback = ("localhost", "127.0.0.1")
 
-    def server(pair: Pair, name: str) -> None:
+    def server(pair: Pair, name: str, *hosts: str) -> None:
         _write_pair(pair, authority.issue_cert(*hosts, common_name=name), made.ca)
 
     def of_client(pair: Pair, name: str, group: str | None = None) -> None:
         leaf = authority.issue_cert(_NOBODYS_HOST, common_name=name, organization_name=group)
         _write_pair(pair, leaf, made.ca)
 
-    server(made.apiserver, "apiserver")
+    server(made.apiserver, "apiserver", *loopback)
     of_client(made.admin, "edgetenants-sandbox-admin", "system:masters")
     of_client(made.provider, PROVIDER_USER)
     of_client(made.service_accounts, "service-accounts")
-    server(made.function, "function-edgetenants")
+    server(made.function, "function-edgetenants", *loopback)
     of_client(made.crossplane, "crossplane")
+    server(made.webhooks, "crossplane-webhooks", WEBHOOKS_HOST)
     return made
 
 

@@ -39,7 +39,7 @@ def port_names(kind: ControlPlane, *, control_plane_only: bool, packages: bool =
     control_plane = () if kind is ControlPlane.GIVEN else ("apiserver", "etcd", "etcd-peer")
     core = ("crossplane-metrics", "crossplane-health")
     if packages:  # the external runtime chooses those of functions and providers
-        return (*control_plane, *core, "emulator", "registry")
+        return (*control_plane, *core, "crossplane-webhooks", "emulator", "registry")
     rest = (*core, "emulator", "function", *provider_ports("provider"))
     return control_plane if control_plane_only else control_plane + rest
 
@@ -135,9 +135,18 @@ class Programs:
         return self._spec("collector", binary, f"--kubeconfig={self.layout.admin_kubeconfig}", tier=1)
 
     def crossplane(
-        self, binary: Path, *, caller: Mapping[str, str], flags: tuple[str, ...] = ()
+        self,
+        binary: Path,
+        *,
+        caller: Mapping[str, str],
+        flags: tuple[str, ...] = (),
+        webhooks: bool = False,
     ) -> ProcessSpec:
-        """Crossplane core as admin. It may need the caller's environment to log in to a given cluster."""
+        """Crossplane core as admin. It may need the caller's environment to log in to a given cluster.
+
+        Only with its webhooks, core also reconciles Usages.
+        """
+        names = ("crossplane-metrics", "crossplane-health", *(("crossplane-webhooks",) if webhooks else ()))
         packages = self.layout.directory / "xpkg"
         packages.mkdir(exist_ok=True)
         return self._spec(
@@ -151,17 +160,24 @@ class Programs:
                 "KUBECONFIG": str(self.layout.admin_kubeconfig),
                 "TLS_CLIENT_CERTS_DIR": str(self.pki.crossplane.certificate.parent),
                 "PACKAGE_RUNTIME": "External",
-                "ENABLE_WEBHOOKS": "false",
+                **(self._webhooks() if webhooks else {"ENABLE_WEBHOOKS": "false"}),
                 "XPKG_CACHE_DIR": str(packages),
                 "METRICS_PORT": str(self.ports["crossplane-metrics"]),
                 "HEALTH_PROBE_PORT": str(self.ports["crossplane-health"]),
                 "POD_NAMESPACE": NAMESPACE,
                 "POD_SERVICE_ACCOUNT": "crossplane",
             },
-            ports=("crossplane-metrics", "crossplane-health"),
+            ports=names,
             probe=Probe(f"http://{_HOST}:{self.ports['crossplane-health']}/readyz"),
             tier=2,
         )
+
+    def _webhooks(self) -> Mapping[str, str]:
+        return {
+            "ENABLE_WEBHOOKS": "true",
+            "WEBHOOK_PORT": str(self.ports["crossplane-webhooks"]),
+            "TLS_SERVER_CERTS_DIR": str(self.pki.webhooks.certificate.parent),
+        }
 
     def rbac_manager(self, binary: Path) -> ProcessSpec:
         """Crossplane's RBAC manager, which grants providers their rules."""

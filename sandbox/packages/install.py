@@ -30,6 +30,7 @@ _FOR_ALL: Final = (
     "package/claims-reader.yaml",
 )
 _PACKAGES: Final = "examples/install/packages.yaml"
+_PROTECTION: Final = "examples/install/protect-packages.yaml"
 _LEGACY_PACKAGES: Final = "examples/install/packages-legacy.yaml"
 _LEGACY_ACTIVATION: Final = "examples/install/activation-legacy.yaml"
 _WITH_PROCESS: Final = tuple(name for name, source in PACKAGES.items() if source.module)
@@ -54,7 +55,8 @@ def selection(crossplane: Crossplane, *, legacy: bool) -> Selection:
     kinds = {name: f"{name.partition('-')[0]}.pkg" for name in (*names, *_WITH_PROCESS)}
     # v1 has no activation policies: it activates every kind.
     activation = (_LEGACY_ACTIVATION,) if old and not v1 else ()
-    files = (_LEGACY_PACKAGES if old else _PACKAGES, *activation, *_FOR_ALL)
+    own = (_LEGACY_PACKAGES, *activation) if old else (_PACKAGES, _PROTECTION)
+    files = (*own, *_FOR_ALL)
     return Selection(kinds, tuple(ROOT / file for file in files))
 
 

@@ -22,6 +22,7 @@ import pytest
 
 from sandbox import manifests
 from sandbox.build import package_tools
+from sandbox.errors import WorldError
 from sandbox.manifests import NAMESPACE
 from sandbox.packages.install import PREFIX
 from sandbox.state import Crossplane
@@ -37,6 +38,8 @@ LEGACY = "## With the claims of Crossplane v1"
 """The heading in the guide below which a user of these claims finds the commands."""
 CONTROLLED = "tenantclaims is already controlled by ConfigurationRevision"
 """What Crossplane says of the second of the two configurations: each has a Composition of this name."""
+PROTECTION = ROOT / "examples" / "install" / "protect-packages.yaml"
+REMOVAL = ROOT / "docs" / "how-to" / "remove-the-provider.md"
 MANIFEST = ROOT / "examples" / "quickstart"
 """What a user applies, whatever claims and Crossplane there are."""
 PROVIDER = "edgetenants-provider-edgetenants"
@@ -103,6 +106,47 @@ def test_the_activation_policy_activates_the_namespaced_kinds_only(installed: Wo
     active = {d["metadata"]["name"] for d in found if d["spec"]["state"] == "Active"}
     assert active == NAMESPACED
     assert len(found) == 4
+
+
+def test_what_the_tenants_depend_on_is_not_deleted_while_it_is_protected(installed: World) -> None:
+    """Core's webhook refuses each deletion and says why, before the API server marks anything as deleted."""
+    before = what_there_is(installed)
+    installed.emulator.reset_calls()
+    for usage in manifests.documents(PROTECTION):
+        of, reason = usage["spec"]["of"], usage["spec"]["reason"]
+        said = protected(installed, of["kind"], of["resourceRef"]["name"])
+        assert f'"nousages.protection.crossplane.io" denied the request: {IN_USE}' in said
+        assert f'ClusterUsage "{usage["metadata"]["name"]}" with reason: "{reason}"' in said
+        print(said)
+    time.sleep(2)  # what a deletion took along would go now
+    installed.wait_for_condition("tenantclaim", "acme", "Ready", namespace="shop")
+    assert what_there_is(installed) == before
+    assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
+
+
+IN_USE_LABEL = "crossplane.io/in-use"
+IN_USE = "This resource is in-use by 1 usage(s)"
+GROUPS = {
+    "CompositeResourceDefinition": "apiextensions.crossplane.io",
+    "Configuration": "pkg.crossplane.io",
+    "CustomResourceDefinition": "apiextensions.k8s.io",
+    "ManagedResourceDefinition": "apiextensions.crossplane.io",
+    "Provider": "pkg.crossplane.io",
+}
+
+
+def protected(world: World, kind: str, name: str) -> str:
+    """What kubectl says when it is to delete a protected object.
+
+    Core removes the label of an XRD or MRD when it writes a package's objects again, and sets it again within
+    about a minute.
+    """
+    what = (f"{kind}.{GROUPS[kind]}", name)
+    labelled = lambda: IN_USE_LABEL in get(world, *what)["metadata"].get("labels", {})  # noqa: E731
+    world.wait_for(f"{kind} {name} to have the label", labelled, seconds=100)
+    with pytest.raises(WorldError) as refusal:
+        world.kubectl("delete", *what, "--timeout=60s")
+    return str(refusal.value)
 
 
 def test_processes_run_without_privileges_in_a_root_that_nobody_writes(installed: World) -> None:
@@ -224,6 +268,11 @@ def test_a_managed_resource_with_anothers_domain_is_refused(
 
 def test_the_parameters_of_a_known_distribution_are_checked(with_rival: World) -> None:
     [tenant] = with_rival.emulator.state()["tenants"]
+    # The provider reads the distribution for a change. It may have started after the last one.
+    change = json.dumps({"spec": {"parameters": {"tier": "gold"}}})
+    with_rival.kubectl("patch", "tenantclaim", "acme", "-n", "shop", "--type=merge", "-p", change)
+    changed = lambda: '"gold"' in json.dumps(with_rival.emulator.state()["tenants"])  # noqa: E731
+    with_rival.wait_for("the change", changed, seconds=120)
     bad = rival("params", distributionId=tenant["DistributionId"], parameters={"size": "xl"})
     code, told = applied(with_rival, bad, "--dry-run=server")
     assert code == 1, told
@@ -376,6 +425,14 @@ def reads(operation: str) -> bool:
     return operation.startswith(("AssumeRole", "Get", "List", "Describe", "Verify"))
 
 
+def unprotect(world: World, folder: Path) -> None:
+    """Remove the protection as the page says."""
+    [command] = re.findall(
+        rf"^\$ (kubectl delete -f .*{PROTECTION.name})$", REMOVAL.read_text(), re.MULTILINE
+    )
+    shell(world, command, folder)
+
+
 def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
     installed: World, user_folder: Path
 ) -> None:
@@ -384,6 +441,7 @@ def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
     [before] = installed.emulator.state()["tenants"]
     installed.emulator.reset_calls()
     [old] = get(installed, "edt", "-n", "shop")["items"]
+    unprotect(installed, user_folder)
     # Without a package runtime, the new revision takes over no CRD before the collector deletes it.
     installed.processes.stop("package-runtime")
     installed.processes.stop(running_provider(installed))
@@ -397,10 +455,8 @@ def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
     installed.wait_for("the new revision to be refused", lambda: refused(installed), seconds=120)
     assert "deletionTimestamp" in get(installed, "edt", "-n", "shop")["items"][0]["metadata"]
 
-    page = (ROOT / "docs" / "how-to" / "remove-the-provider.md").read_text()
-    for command in re.findall(
-        r"^\$ (kubectl .*)$", page.partition("### Crossplane's package")[2], re.MULTILINE
-    ):
+    way_out = REMOVAL.read_text().partition("### Crossplane's package")[2]
+    for command in re.findall(r"^\$ (kubectl .*)$", way_out, re.MULTILINE):
         shell(installed, command, user_folder)
 
     def managed_again() -> bool:
@@ -548,10 +604,13 @@ def kinds_in(words: Sequence[str]) -> set[str]:
     return {name for word in words[1:] if "=" not in word for name in word.partition("/")[0].split(",")}
 
 
-def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(installed: World) -> None:
+def test_the_configuration_alone_brings_the_other_two_after_everything_was_removed(
+    installed: World, user_folder: Path
+) -> None:
     installed.emulator.set_rate(60)
     installed.kubectl("delete", "-f", str(MANIFEST), "--timeout=120s", "--ignore-not-found")
     assert installed.emulator.state()["tenants"] == []
+    unprotect(installed, user_folder)
     kinds = "configuration.pkg,provider.pkg,function.pkg"
     installed.kubectl("delete", kinds, "--all", "--timeout=120s")
     revisions = "configurationrevisions,providerrevisions,functionrevisions"

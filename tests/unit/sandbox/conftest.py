@@ -53,10 +53,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     (m.module / "go.mod").write_text(GO_MOD)
     (m.module / "go.sum").write_text("")
     (m.module / "cmd" / "main.go").write_text("package main\n")
-    crds = tmp_path / "crossplane" / "cluster" / "crds"
-    crds.mkdir(parents=True)
-    (crds / "xrds.yaml").write_text("kind: CustomResourceDefinition\n")
-    (crds / "xrds.yaml").chmod(stat.S_IRUSR)  # as in the module cache
+    for name, kind in (
+        ("crds/xrds.yaml", "CustomResourceDefinition"),
+        ("webhookconfigurations/usage.yaml", "ValidatingWebhookConfiguration"),
+    ):
+        manifest = tmp_path / "crossplane" / "cluster" / name
+        manifest.parent.mkdir(parents=True)
+        manifest.write_text(f"kind: {kind}\n")
+        manifest.chmod(stat.S_IRUSR)  # as in the module cache
     helper = tmp_path / "apiserver" / build._TEST_HELPER
     helper.parent.mkdir(parents=True)
     for file in (helper, helper.with_name("policy.go"), tmp_path / "apiserver" / "go.mod"):

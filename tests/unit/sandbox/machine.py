@@ -94,6 +94,9 @@ class Machine:
     def build_cli(self) -> Path:
         return build.build_cli(self.cache, self.said.append)
 
+    def build_for_packages(self) -> build.PackageTools:
+        return build.build_for_packages(self.cache, self.said.append)
+
     def build_v1(self) -> build.Binaries:
         """The last core of v1, beside a control plane that no one has built."""
         nowhere = build.Binaries(*(self.root / "nowhere" for _ in range(5)))

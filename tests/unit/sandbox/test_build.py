@@ -196,7 +196,7 @@ def test_a_failure_names_the_tool_and_shows_its_last_lines(machine: Machine, fai
 
 def test_a_core_without_crds_is_refused(machine: Machine) -> None:
     (machine.root / "crossplane/cluster/crds/xrds.yaml").unlink()
-    with pytest.raises(build.BuildError, match="does not contain CRDs"):
+    with pytest.raises(build.BuildError, match="does not contain manifests"):
         machine.build()
 
 

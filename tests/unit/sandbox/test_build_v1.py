@@ -63,7 +63,7 @@ def test_a_core_without_crds_is_refused_and_not_taken_for_built(machine: Machine
     shutil.rmtree(machine.root / "crossplane" / "cluster" / "crds")
     for _ in range(2):
         with pytest.raises(
-            build.BuildError, match=r"github\.com/crossplane/crossplane does not contain CRDs"
+            build.BuildError, match=r"github\.com/crossplane/crossplane does not contain manifests"
         ):
             machine.build_v1()
 

@@ -122,3 +122,27 @@ def test_the_function_is_found_by_the_composition_and_left_alone_by_the_package_
 def test_the_seeded_distribution_is_the_one_that_the_plan_names():
     plans = Package.load(ROOT, legacy=False).composition["spec"]["pipeline"][0]["input"]["plans"]
     assert plans["standard"]["distributionId"] in {d["id"] for d in manifests.seed()["distributions"]}
+
+
+def test_the_webhooks_of_core_lead_to_its_port_and_trust_the_sandboxs_authority(tmp_path):
+    (tmp_path / "usage.yaml").write_text(
+        "kind: ValidatingWebhookConfiguration\nmetadata: {name: no-usages}\nwebhooks:\n"
+        "- clientConfig: {service: {name: webhook-service, namespace: system, path: /validate}}\n"
+    )
+    service, configuration = manifests.core_webhooks(tmp_path, 20001, b"authority")
+    assert service["metadata"]["annotations"] == {"sandbox.edgetenants.io/loopback-port": "20001"}
+    [webhook] = configuration["webhooks"]
+    assert webhook["clientConfig"] == {
+        "caBundle": "YXV0aG9yaXR5",
+        "service": {
+            "name": service["metadata"]["name"],
+            "namespace": service["metadata"]["namespace"],
+            "path": "/validate",
+        },
+    }
+    assert f"{service['metadata']['name']}.crossplane-system.svc" == manifests.WEBHOOKS_HOST
+
+
+def test_without_the_webhooks_of_core_the_folder_is_named(tmp_path):
+    with pytest.raises(WorldError, match=f"{tmp_path} does not contain Crossplane's webhook configurations"):
+        manifests.core_webhooks(tmp_path, 20001, b"authority")

@@ -1,6 +1,9 @@
 """Command lines, and what stands in the environment of each process."""
 
+from pathlib import Path
+
 import pytest
+from cryptography import x509
 
 from sandbox import pki
 from sandbox.programs import Programs, port_names, provider_ports
@@ -53,6 +56,25 @@ def test_core_has_the_flags_of_the_caller(programs):
     core = programs.crossplane(programs.layout.directory, caller={}, flags=("--debug",))
     assert core.argv[1:] == ("core", "start", "--debug")
     assert programs.crossplane(programs.layout.directory, caller={}).argv[1:] == ("core", "start")
+
+
+def test_core_serves_webhooks_only_with_packages_and_with_the_name_of_their_service(layout):
+    names = port_names(ControlPlane.BUILT, control_plane_only=False, packages=True)
+    programs = Programs(layout, {name: 20000 + n for n, name in enumerate(names)}, pki.make(layout.pki))
+    with_webhooks, without = (
+        programs.crossplane(layout.directory, caller={}, webhooks=wanted) for wanted in (True, False)
+    )
+    port = programs.ports["crossplane-webhooks"]
+    assert with_webhooks.env["ENABLE_WEBHOOKS"] == "true"
+    assert with_webhooks.env["WEBHOOK_PORT"] == str(port)
+    assert port in with_webhooks.ports
+    assert without.env["ENABLE_WEBHOOKS"] == "false"
+    assert port not in without.ports
+    folder = Path(with_webhooks.env["TLS_SERVER_CERTS_DIR"])
+    certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
+    hosts = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert hosts.get_values_for_type(x509.DNSName) == ["crossplane-webhooks.crossplane-system.svc"]
+    assert "crossplane-webhooks" not in port_names(ControlPlane.BUILT, control_plane_only=False)
 
 
 def test_in_a_given_cluster_the_provider_keeps_no_id_there(programs):

@@ -11,7 +11,7 @@ WITH_PROCESS = {"provider-edgetenants": "provider.pkg", "function-edgetenants": 
 @pytest.mark.parametrize(
     ("crossplane", "legacy", "configuration", "own_files"),
     [
-        (Crossplane.V2, False, "configuration-edgetenants", {"packages.yaml"}),
+        (Crossplane.V2, False, "configuration-edgetenants", {"packages.yaml", "protect-packages.yaml"}),
         (
             Crossplane.V2,
             True,
