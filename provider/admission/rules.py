@@ -52,9 +52,7 @@ class Facts(Protocol):
 def checks(facts: Facts, namespace: str) -> Mapping[str, Check]:
     """Return the check of each path. `namespace` is the provider's own, where Crossplane runs, too.
 
-    The checks let pass what the service accounts of that namespace write. The provider writes what it has
-    checked itself. What Crossplane composes gets conditions, which the claim shows; a refusal would hide
-    them.
+    The checks let pass what the service accounts of that namespace write: Crossplane and the provider itself.
     """
     platform = f"system:serviceaccount:{namespace}:"
 
@@ -85,6 +83,10 @@ def _of_managed(request: Request, facts: Facts) -> Verdict:
         problems += unknown
         warnings += missing
         warnings += _unreachable(_added(new, old), facts)
+    if new.controller is not None:
+        # Crossplane composes it, whatever user Crossplane is. Its conditions tell what is wrong, and the claim
+        # shows them. If it were refused, there would be no conditions.
+        return Verdict(warnings=(*problems, *warnings))
     return Verdict(tuple(problems), tuple(warnings))
 
 

@@ -9,9 +9,17 @@ PROVIDER_ADMISSION = (
     Mutation(
         "a webhook refuses what Crossplane composes",
         "admission/rules.py",
+        "    if new.controller is not None:\n",
+        "    if False:\n",
+        "the claim of a refused resource cannot show what is wrong",
+        _RULES,
+    ),
+    Mutation(
+        "a webhook refuses what the provider writes",
+        "admission/rules.py",
         "Verdict() if request.user.startswith(platform) else rules(request, facts)",
         "rules(request, facts)",
-        "the claim of a refused resource cannot show what is wrong",
+        "a resolved reference cannot be written",
         _RULES,
     ),
     Mutation(

@@ -189,6 +189,16 @@ def test_what_the_platform_writes_passes() -> None:
     assert not review(new, user="system:serviceaccount:other:crossplane").allowed
 
 
+def test_what_is_composed_is_stored_with_warnings_whoever_crossplane_is() -> None:
+    new = tenant("-", domains=[TAKEN])
+    new["metadata"]["ownerReferences"] = [{"kind": "TenantClaim", "name": "acme", "controller": True}]
+    verdict = review(new)
+    assert verdict.allowed
+    assert len(verdict.warnings) == 2
+    new["metadata"]["ownerReferences"][0]["controller"] = False
+    assert not review(new).allowed
+
+
 def test_nothing_holds_up_a_deletion() -> None:
     old = living(tenant("-", domains=[TAKEN]))
     old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
