@@ -35,7 +35,7 @@ class ConnectionGroupParameters(ApiModel):
     sets the present value here."""
     tags: Tags | None = None
     """Tags of the group in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. The provider
-    does not change tags that others set."""
+    removes a tag that the spec no longer lists, and leaves other tags alone."""
 
 
 IgnoredField = Annotated[

@@ -70,7 +70,7 @@ class DistributionTenantParameters(ApiModel):
     requested; an attached certificate stays."""
     tags: Tags | None = None
     """Tags of the tenant in AWS: at most 50, keys of 1 to 128 characters, values of up to 256. The provider
-    does not change tags that others set."""
+    removes a tag that the spec no longer lists, and leaves other tags alone."""
     dns: RecordsRequest | None = None
     """Makes the provider manage the DNS records of the domains. Unset: status.dnsInstructions lists the
     records to create."""

@@ -63,6 +63,8 @@ class DnsInstruction(ApiModel):
 DnsInstructions = Annotated[
     tuple[DnsInstruction, ...],
     Field(max_length=1000),
-    Kube(list_type="map", keys=("type", "name", "purpose")),
+    Kube(list_type="atomic"),
 ]
-"""The records of one tenant or claim."""
+"""The records of one tenant or claim. Like the other lists of a status, it is atomic: it has one writer. For
+a list of type map, the API server also stores who wrote which field of which item: half the size of a claim
+with 100 domains."""

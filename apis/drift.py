@@ -84,7 +84,7 @@ class AppliedRecord(ApiModel):
     """Names of the written parameters."""
 
 
-Drift = Annotated[tuple[FieldDrift, ...], Field(max_length=128), Kube(list_type="map", keys=("field",))]
+Drift = Annotated[tuple[FieldDrift, ...], Field(max_length=128), Kube(list_type="atomic")]
 """The differences of one external resource; empty if there are none."""
 
 PlannedActions = Annotated[tuple[PlannedAction, ...], Field(max_length=64), Kube(list_type="atomic")]

@@ -54,7 +54,7 @@ class CertificateObservation(ApiModel):
     validation_token_host: Annotated[str | None, Field(max_length=64)] = None
     """Who answers the validation request: cloudfront or self-hosted."""
     validation: Annotated[
-        tuple[ValidationToken, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
+        tuple[ValidationToken, ...] | None, Field(max_length=500), Kube(list_type="atomic")
     ] = None
     """For each domain that waits for validation: the redirect that the web server must have."""
     failure_reason: Annotated[str | None, Field(max_length=1024)] = None
@@ -127,7 +127,7 @@ class DistributionTenantObservation(ApiModel):
     enabled: Bool | None = None
     """Whether the tenant serves its domains."""
     domains: Annotated[
-        tuple[DomainObservation, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
+        tuple[DomainObservation, ...] | None, Field(max_length=500), Kube(list_type="atomic")
     ] = None
     """The domains of the tenant, each with whether CloudFront serves it."""
     parameters: Annotated[dict[str, Annotated[str, Field(max_length=256)]] | None, Field(max_length=50)] = (

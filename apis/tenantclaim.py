@@ -149,9 +149,7 @@ class TenantClaimStatus(ApiModel):
     """Name of the endpoint in CloudFront to which the domains must lead."""
     domains_ready: Annotated[str | None, Field(max_length=16)] = None
     """How many of the domains CloudFront serves, such as `2/3`."""
-    domains: Annotated[
-        tuple[DomainState, ...] | None, Field(max_length=500), Kube(list_type="map", keys=("domain",))
-    ] = None
+    domains: Annotated[tuple[DomainState, ...] | None, Field(max_length=500), Kube(list_type="atomic")] = None
     """The domains, each with its state."""
     dns_instructions: DnsInstructions | None = None
     """The DNS records that the domains need, ready to paste, each with its state."""

@@ -102,3 +102,22 @@ def test_forged_losses_hold_nobodys_recreation(teams: Teams) -> None:
     again = lambda: blue.looked_at("lost") and blue.tenants("lost")  # noqa: E731
     assert blue.wait("it to be made anew", again, 40)
     blue.serve("lost")
+
+
+def test_a_forged_list_of_tags_removes_none_that_a_spec_cannot_name(teams: Teams) -> None:
+    red = teams.red
+    arn = red.served("tagged")["Arn"]
+    aws = red.world.emulator.client("cloudfront")
+    others = {"Edgetenants-foo": "1", "crossplane-other": "2", "AWS-like": "3"}
+    aws.tag_resource(Resource=arn, Tags={"Items": [{"Key": k, "Value": v} for k, v in others.items()]})
+    red.forge("tagged", {"applied": {"tagKeys": list(others)}})
+    red.looked_at("tagged")
+
+    def left() -> set[str]:
+        items = aws.list_tags_for_resource(Resource=arn)["Tags"]["Items"]
+        return {item["Key"] for item in items}.intersection(others)
+
+    # A spec may name the third, and may let go of it.
+    red.wait("the repair", lambda: left() == {"Edgetenants-foo", "crossplane-other"}, 30)
+    red.looked_at("tagged")
+    assert left() == {"Edgetenants-foo", "crossplane-other"}

@@ -7,6 +7,14 @@ _MOVES = "unit/provider/cloudfront/domain/test_moves.py"
 
 PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
+        "a forged record has reserved tags removed",
+        "cloudfront/state/applied.py",
+        " if not is_reserved_tag(key)",
+        "",
+        "anyone who may write status removes the tags of others from a tenant",
+        ("unit/provider/cloudfront/tenant/test_fields.py",),
+    ),
+    Mutation(
         "a lost installation id lets go of what is deleted",
         "cloudfront/adoption/owner_look.py",
         "    if known:\n        guards.check_leaving(",

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from apis.tags import is_reserved_tag
 from provider.cloudfront.state import identity
 
 __all__ = ["FIELDS", "Applied", "Asked", "field_of", "read", "record"]
@@ -91,7 +92,9 @@ def read(status: Mapping[str, Any], fields: tuple[str, ...] = FIELDS) -> Applied
         hash=stored.get("hash"),
         digests=_parse(stored.get("hash") or "", fields),
         etag=stored.get("etag"),
-        tag_keys=frozenset(stored.get("tagKeys") or ()),
+        # Anyone who may write status may name any tag here. No spec can have named a reserved one, so the
+        # provider removes none.
+        tag_keys=frozenset(key for key in stored.get("tagKeys") or () if not is_reserved_tag(key)),
         parameter_keys=frozenset(stored.get("parameterKeys") or ()),
     )
 

@@ -32,6 +32,7 @@ KINDS = {
 }
 CLAIMS = {"TenantClaim", "XTenantClaim"}
 OTHERS = {
+    "ClusterUsage",
     "Composition",
     "CompositeResourceDefinition",
     "ConfigMap",
@@ -42,6 +43,7 @@ OTHERS = {
     "ManagedResourceActivationPolicy",
     "Namespace",
     "Operation",
+    "ValidatingWebhookConfiguration",
 }
 PACKAGES = {("pkg.crossplane.io/v1", kind) for kind in ("Configuration", "Function", "Provider")}
 """Kinds of the package manager. tests/integration/test_packages.py installs them."""

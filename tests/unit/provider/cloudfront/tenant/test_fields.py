@@ -16,6 +16,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.references import asks
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.state import applied
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.customizations import INHERITED, GeoRestrictions, WebAcl
 from provider.main import managed_kind, resource_kind
@@ -379,3 +380,8 @@ def test_settings_that_the_spec_does_not_set_are_told():
 )
 def test_what_its_author_leaves_to_others_is_not_told(spec):
     assert foreign(**spec).says("InSync") == ""
+
+
+def test_a_forged_record_names_no_tag_that_a_spec_cannot_name():
+    forged = {"applied": {"hash": "1", "tagKeys": ["team", "crossplane-x", " EdgeTenants-y", "aws:z"]}}
+    assert applied.read(forged).tag_keys == {"team"}
