@@ -20,6 +20,7 @@ import structlog
 
 from edgetenants_runtime.admission.review import BadReview, Request, Verdict, parse, response
 from edgetenants_runtime.clock import SystemClock
+from edgetenants_runtime.serving import Serving
 
 __all__ = ["Certificate", "Check", "Note", "WebhookServer"]
 
@@ -31,8 +32,6 @@ also calls it for a dry run."""
 Note = Callable[[str, int, float], None]
 """Takes note of an answer: the path, the HTTP status, and the seconds that it took."""
 
-_STOP_POLL: Final = 0.05
-"""Seconds between two checks whether to stop."""
 _MOST_CONNECTIONS: Final = 128
 """An API server keeps a few connections open."""
 _IDLE_SECONDS: Final = 100.0
@@ -77,7 +76,7 @@ class Certificate:
         return self.certificate.stat().st_mtime_ns, self.key.stat().st_mtime_ns
 
 
-class WebhookServer:
+class WebhookServer(Serving):
     """Serves each check at its path. Thread-safe."""
 
     def __init__(
@@ -90,26 +89,7 @@ class WebhookServer:
     ) -> None:
         """Port 0 selects a free one. Raises OSError if the port is in use, or the certificate (ssl.SSLError)
         cannot be used."""
-        context = _Context(certificate)
-        self._server = _Server((address, port), context, checks, note)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(_STOP_POLL,), name="webhooks", daemon=True
-        )
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on."""
-        return int(self._server.server_address[1])
-
-    def start(self) -> None:
-        """Start serving."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop serving and free the port."""
-        if self._thread.is_alive():
-            self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_Server((address, port), _Context(certificate), checks, note), "webhooks")
 
 
 class _Context:
@@ -150,7 +130,6 @@ class _Context:
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
     request_queue_size = 128
 
     def __init__(

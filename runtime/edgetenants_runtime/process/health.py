@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,12 +9,12 @@ from typing import Self
 
 import structlog
 
+from edgetenants_runtime.serving import Serving
+
 __all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "Starting", "probe_page"]
 
 _log = structlog.get_logger("edgetenants_runtime.health")
 
-_STOP_POLL = 0.05
-"""Seconds between two checks whether to stop."""
 _PATIENCE = 10.0
 """Seconds that a client may be silent. Idle connections must not exhaust the server."""
 
@@ -47,7 +46,7 @@ def probe_page(probe: Probe) -> Page:
     return page
 
 
-class PageServer:
+class PageServer(Serving):
     """Serves each page at its path, in its own threads."""
 
     def __init__(self, address: str, port: int, pages: Mapping[str, Page]) -> None:
@@ -72,26 +71,7 @@ class PageServer:
                 # Do not log a probe every second.
                 del format, args
 
-        self._server = ThreadingHTTPServer((address, port), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(_STOP_POLL,), name="pages", daemon=True
-        )
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on."""
-        return int(self._server.server_address[1])
-
-    def start(self) -> None:
-        """Start serving."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop serving and free the port."""
-        if self._thread.is_alive():
-            self._server.shutdown()
-        self._server.server_close()
+        super().__init__(ThreadingHTTPServer((address, port), Handler), "pages")
 
 
 class PageServers:
