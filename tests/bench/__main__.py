@@ -3,7 +3,7 @@
 Arguments select benchmarks: `python -m tests.bench emulator function cold-start`. Without arguments, all run.
 
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
-[of rotation.Turn], "cold_starts": [of cold_start.ColdStart]}.
+[of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd]}.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, emulator, function, rotation
+from tests.bench import composition, crowd, emulator, function, rotation
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -20,11 +20,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "emulator": emulator.comparisons,
     "function": function.comparisons,
 }
-COMPOSITION, ROTATION, COLD_START = "composition", "rotation", "cold-start"
+COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -33,6 +33,7 @@ def main(names: Sequence[str]) -> None:
     composed = composition.rows() if COMPOSITION in chosen else []
     rotated = rotation.turns() if ROTATION in chosen else []
     started = cold_starts() if COLD_START in chosen else []
+    crowded = crowd.crowds() if CROWD in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -40,12 +41,14 @@ def main(names: Sequence[str]) -> None:
         "compositions": [asdict(row) for row in composed],
         "rotations": [asdict(turn) for turn in rotated],
         "cold_starts": [asdict(s) for s in started],
+        "crowds": [asdict(c) for c in crowded],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
     show_compositions(composed)
     show_rotations(rotated)
     show_cold_starts(started)
+    show_crowds(crowded)
     print(f"report: {report}")
 
 
@@ -86,6 +89,14 @@ def show_cold_starts(found: Iterable[ColdStart]) -> None:
         print(
             f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes per resource"
         )
+
+
+def show_crowds(found: Iterable[crowd.Crowd]) -> None:
+    for c in found:
+        print(f"crowd: {c.claims} claims of one namespace, all Ready after {c.all_ready} s")
+        print(f"  another namespace's claim, idle: {c.idle} s; beside them: {c.beside} s")
+        print(f"  of that, until Crossplane composed it: {c.composed} s")
+        print(f"  ratio of the medians: {c.ratio}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:
