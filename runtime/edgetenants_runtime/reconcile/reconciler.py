@@ -267,7 +267,10 @@ class _Pass(StatusWriter):
         self.looked = True
         if seen.exists:
             self.known.saw(self.mr.uid)
-        elif not self.may.create and not self.mr.deleted and not seen.busy:
+        elif self.may.create or self.mr.deleted or seen.busy or self.may_not_show_yet():
+            # Right after a creation, an error would set Ready to a reason that means it was seen since.
+            return
+        else:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
