@@ -84,8 +84,8 @@ def _of_managed(request: Request, facts: Facts) -> Verdict:
         warnings += missing
         warnings += _unreachable(_added(new, old), facts)
     if new.controller is not None:
-        # Crossplane composes it, whatever user Crossplane is. Its conditions tell what is wrong, and the claim
-        # shows them. If it were refused, there would be no conditions.
+        # Crossplane composes it, whatever user Crossplane is. Its conditions tell what is wrong, and the
+        # claim shows them. If it were refused, there would be no conditions.
         return Verdict(warnings=(*problems, *warnings))
     return Verdict(tuple(problems), tuple(warnings))
 
