@@ -363,7 +363,9 @@ def check_gone(mr: Managed, account: AccountAccess) -> None:
         return
     if words := _maybe_elsewhere(mr, account, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
-    if id_ and (left := account.memory.gone.left(mr.uid, id_)):
+    if not id_:
+        return
+    if left := account.memory.gone.left(mr.uid, id_):
         missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
         words = f"{missing}; this resource is deleted after a second check. No action is needed"
         raise NotYet(words, after=left)
