@@ -104,8 +104,8 @@ class TenantReadyReason(StrEnum):
     otherwise, use another external name. Or no such tenant exists, but the name is kept for another
     namespace: use another name, or an administrator releases it. Does not clear without action."""
     ACCOUNT_MISMATCH = "AccountMismatch"
-    """The credentials belong to another AWS account than the tenant. The provider writes nothing. The
-    platform team restores the ProviderConfig; then this clears."""
+    """The credentials belong to another AWS account than the tenant, or than the one to which its creation
+    was sent. The provider writes nothing. The platform team restores the ProviderConfig; then this clears."""
     UPDATE_INEFFECTIVE = "UpdateIneffective"
     """The tenant does not serve because of a difference that two identical updates did not change. The
     provider does not repeat the update until the resource or the tenant changes. The resource's author checks
@@ -116,12 +116,12 @@ class TenantReadyReason(StrEnum):
     them; then this clears."""
     DELETION_HELD = "DeletionHeld"
     """The provider deletes nothing in AWS: deletionProtection is on, AWS does not show whether a connection
-    group has tenants or to which account the credentials belong, the provider may have lost its installation
-    id, a restored backup had the owner reference of an object that does not exist, the kind's CRD is itself
-    being deleted, or the provider runs with --hold-deletions. To proceed, set the annotation or the field
-    shown in the message; this does not clear without action. On a new resource: the resource
-    that had the tenant before is being deleted, and its deletion is held or paused; resume it if it is
-    paused."""
+    group has tenants or to which account the credentials belong, the creation was sent to another account
+    than that of the credentials, the provider may have lost its installation id, a restored backup had the
+    owner reference of an object that does not exist, the kind's CRD is itself being deleted, or the provider
+    runs with --hold-deletions. To proceed, set the annotation or the field shown in the message; this does
+    not clear without action. On a new resource: the resource that had the tenant before is being deleted, and
+    its deletion is held or paused; resume it if it is paused."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and its recreation is on hold: for one poll interval,
     in which the provider checks the others first, and then only while too many of the account's are gone at

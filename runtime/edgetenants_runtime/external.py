@@ -8,7 +8,7 @@ Kubernetes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -69,6 +69,10 @@ class FieldDiff:
     observed: str
 
 
+def _announced() -> None:
+    """No runtime waits for the announcement."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """The result of `observe`."""
@@ -100,6 +104,14 @@ class Observation:
     poll_after: float | None = None
     """Observe again after that many seconds of the injected clock, if that is sooner than the poll
     interval."""
+    creation_record: Mapping[str, str] = field(default_factory=dict)
+    """Annotations to record before a creation, such as the account that it goes to. The runtime writes them
+    with the external-create-pending annotation. A client that sets them calls `announce` in `create`."""
+    announce: Callable[[], None] = field(default=_announced, repr=False, compare=False)
+    """Set by the runtime in the `seen` of `create`. A client with a `creation_record` calls it directly
+    before each call that may create something, and lets its exceptions pass. After a recorded refusal it
+    writes the record and external-create-pending again. So a refusal by the client's own checks costs no
+    write."""
     state: Any = field(default=None, repr=False)
     """Any value; passed in `seen` to create, update or delete of the same reconcile."""
 

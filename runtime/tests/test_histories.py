@@ -71,6 +71,15 @@ ONCE_BROKEN: dict[str, tuple[Action, ...]] = {
         Reconcile("a"),
         Reconcile("a"),
     ),
+    "what was just made may not show yet, though its policies change": (
+        SLOW_TO_SHOW,
+        Apply("a"),
+        Reconcile("a"),
+        Policies("a", ("Observe", "Delete")),
+        Reconcile("a"),
+        Delete("a"),
+        Reconcile("a"),
+    ),
     "a bug before the first look says nothing of what was made": (
         Setting(generated=True, shows_after=20.0),
         Apply("a"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,10 +10,13 @@ from botocore.config import Config
 
 from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
 from edgetenants_runtime.managed import ManagedKind
-from edgetenants_runtime.testing import World
+from edgetenants_runtime.rules import meta
+from edgetenants_runtime.testing import Killed, World
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
-from tests.contract.emulated import config
+from provider.cloudfront.state.observed import account_of
+from tests.contract.emulated import ACCOUNT, config
+from tests.contract.test_credentials import keys
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import FOR_PROVIDER, managed
 
@@ -20,14 +24,15 @@ GROUP, VERSION = "cloudfront.m.edgetenants.io", "v1alpha1"
 TENANTS = ManagedKind(GROUP, VERSION, "DistributionTenant", "distributiontenants", namespaced=True)
 GROUPS = ManagedKind(GROUP, VERSION, "ConnectionGroup", "connectiongroups", namespaced=True)
 ASKED = {**FOR_PROVIDER, "domains": ["acme.example.com"]}
+OTHER = "222233334444"
 
 
 class Configs:
     def __init__(self, url):
-        self.url = url
+        self.resolved = config(url)
 
     def resolve(self, mr):
-        return config(self.url)
+        return self.resolved
 
     def report(self, config, fields): ...
 
@@ -52,12 +57,33 @@ class Provider:
             (TenantConnector, managed(ASKED)) if kind is TENANTS else (GroupConnector, manifest())
         )
         obj["metadata"]["resourceVersion"] = "1"
-        accounts = Accounts(aws.clock)
-        self.world = World(obj, kind, connector(Configs(aws.url), accounts, installation="cluster-1"))
+        self.configs = Configs(aws.url)
+        self._connect = lambda: connector(self.configs, Accounts(aws.clock), installation="cluster-1")
+        self.world = World(obj, kind, self._connect())
 
     def reconcile(self):
         self.aws.clock.advance(700)
         self.world.reconcile()
+
+    def starts_again(self):
+        """A new process, which remembers nothing."""
+        self.world._connector = self._connect()
+        self.world.restart()
+
+    def uses(self, account):
+        """The Secret of the provider config is rotated to the keys of that account."""
+        self.configs.resolved = replace(self.configs.resolved, credentials=keys(account))
+
+    def annotate(self, **annotations):
+        stored = self.world.objects.find(self.world.kind, self.world.key)
+        stored["metadata"]["annotations"] |= annotations
+        self.world.objects.put(self.world.kind, stored)
+        self.world.objects.touch(self.world.kind, self.world.key)
+
+    @property
+    def ready(self):
+        told = self.world.mr.condition("Ready")
+        return told.reason, told.message
 
     def later(self, seconds):
         self.world.time += timedelta(seconds=seconds)
@@ -147,3 +173,110 @@ def test_a_creation_is_sent_once_where_its_connection_breaks(impatient, kind):
     made.world.delete()
     made.later(120)
     made.ends()
+
+
+# The credentials change.
+
+
+def died(aws, kind, when):
+    """The process died after AWS had created it, before or after it recorded the success, and the Secret was
+    rotated to the keys of another account."""
+    made = Provider(aws, kind)
+    made.world.kill_at(1, when)
+    with pytest.raises(Killed):
+        made.reconcile()
+    assert made.world.journal[-1].startswith("metadata")
+    assert len(made.there) == 1
+    assert not made.world.mr.status
+    made.starts_again()
+    made.uses(OTHER)
+    return made
+
+
+deaths = pytest.mark.parametrize("when", ["before", "after"])
+
+
+@both
+@deaths
+def test_a_process_that_dies_during_a_creation_leaves_the_account_that_it_went_to(aws, kind, when):
+    made = died(aws, kind, when)
+    made.later(3600)
+    aws.admin("DELETE", "calls")
+    made.reconcile()
+    reason, words = made.ready
+    assert reason == "AccountMismatch"
+    assert f"Use credentials of account {ACCOUNT}" in words
+    assert not [call for call in aws.journal if not call.startswith("GetCaller")], "nothing is asked there"
+    made.world.delete()
+    for _ in range(4):
+        made.reconcile()
+        made.later(600)
+    assert not made.gone
+    reason, words = made.ready
+    assert reason == "DeletionHeld"
+    assert f"Use credentials of account {ACCOUNT}" in words
+    assert "edgetenants.io/confirm to 0a1b2c3d" in words
+    made.starts_again()
+    made.reconcile()
+    assert not made.gone
+    made.uses(ACCOUNT)
+    made.ends()
+
+
+@both
+@deaths
+def test_it_goes_on_where_it_was_created_once_the_credentials_are_back(aws, kind, when):
+    made = died(aws, kind, when)
+    made.reconcile()
+    made.uses(ACCOUNT)
+    made.later(60)
+    made.reconcile()
+    assert len(made.there) == 1
+    assert account_of(made.world.mr.at_provider["arn"]) == ACCOUNT
+
+
+@both
+def test_a_deletion_is_confirmed_where_the_account_is_closed(aws, kind):
+    made = died(aws, kind, "before")
+    made.world.delete()
+    made.reconcile()
+    made.annotate(**{"edgetenants.io/confirm": "0a1b2c3d"})
+    made.later(600)
+    made.reconcile()
+    assert made.gone
+
+
+@both
+def test_a_creation_that_was_clearly_refused_ties_it_to_no_account(aws, kind):
+    made = Provider(aws, kind)
+    aws.fault(made.operation, code="AccessDenied", status=403)
+    made.reconcile()
+    made.starts_again()
+    aws.fault(made.operation, code="AccessDenied", status=403)
+    made.reconcile()
+    assert not meta.creation(made.world.mr.annotations).incomplete
+    made.starts_again()
+    made.uses(OTHER)
+    made.reconcile()
+    if kind is TENANTS:
+        # It is asked for there, and its distribution is elsewhere.
+        reason, words = made.ready
+        assert reason == "ParentNotFound"
+        assert f"distribution E1EDGETENANTS does not exist in AWS account {OTHER}" in words
+    else:
+        assert account_of(made.world.mr.at_provider["arn"]) == OTHER
+    made.world.delete()
+    made.ends()
+
+
+@both
+def test_a_refusal_by_a_check_or_aws_costs_no_write_that_changes_nothing(aws, kind):
+    """Retries of what AWS refuses are announced; what the provider's own checks refuse is not."""
+    made = Provider(aws, kind)
+    aws.fault("GetDistribution" if kind is TENANTS else made.operation, code="NoSuchDistribution", status=404)
+    made.reconcile()
+    aws.fault("GetDistribution" if kind is TENANTS else made.operation, code="NoSuchDistribution", status=404)
+    before = len(made.world.journal)
+    made.reconcile()
+    written = [line for line in made.world.journal[before:] if line.startswith("metadata")]
+    assert len(written) == (0 if kind is TENANTS else 2)

@@ -2,6 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
+_CREATION = ("unit/provider/cloudfront/safety/test_creation_account.py",)
 _VANISHING = ("unit/provider/cloudfront/memory/test_vanishing.py",)
 _OWNERSHIP = ("unit/provider/cloudfront/ownership/test_judgement.py",)
 _GUARDS = ("unit/provider/cloudfront/safety/test_guards.py",)
@@ -25,6 +26,110 @@ PROVIDER_GUARDS = (
         "    if True:\n",
         "after a wrong rotation deletions end, and their tenants stay live",
         ("unit/provider/cloudfront/safety/test_gone.py",),
+    ),
+    Mutation(
+        "a creation is bound to no account",
+        "cloudfront/safety/guards.py",
+        "    if proof is None:\n        _check_creation_account(mr, account)\n",
+        "",
+        "a kill during the creation and a rotated Secret leave a live tenant without a resource",
+        _CREATION,
+    ),
+    Mutation(
+        "the account of a creation is not recorded",
+        "cloudfront/clients/skeleton.py",
+        "            creation_record=creating.record(mr, self._account.id),\n",
+        "",
+        "a kill during the creation and a rotated Secret leave a live tenant without a resource",
+        _CREATION,
+    ),
+    Mutation(
+        "a creation is not announced before the call",
+        "cloudfront/clients/skeleton.py",
+        "        before.announce()\n",
+        "",
+        "a kill during the second creation leaves the record of the first one, which was refused",
+        _CREATION,
+    ),
+    Mutation(
+        "a refused creation binds its resource to the account",
+        "cloudfront/state/creating.py",
+        "    return marks.incomplete\n",
+        "    return True\n",
+        "after a wrong account was corrected, nothing is created",
+        _CREATION,
+    ),
+    Mutation(
+        "a creation that succeeded is bound to no account",
+        "cloudfront/state/creating.py",
+        "        return True\n    return marks.incomplete\n",
+        "        return False\n    return marks.incomplete\n",
+        "a kill before the status is written and a rotated Secret leave a live tenant without a resource",
+        _CREATION,
+    ),
+    Mutation(
+        "a copied record counts",
+        "cloudfront/state/creating.py",
+        "    if mark != _mark(mr) or not _ACCOUNT",
+        "    if not _ACCOUNT",
+        "what a backup restores for another account is never created",
+        _CREATION,
+    ),
+    Mutation(
+        "a record counts after the ARN is known",
+        "cloudfront/state/creating.py",
+        ' or account_of(mr.at_provider.get("arn") or ""):\n',
+        ":\n",
+        "an old annotation says more than what AWS answered",
+        _CREATION,
+    ),
+    Mutation(
+        "an old record counts for a creation in an unknown account",
+        "cloudfront/state/creating.py",
+        '{CREATING_IN: ""} if CREATING_IN in mr.annotations else {}',
+        "{}",
+        "the resource is bound to an account in which it was not created",
+        _CREATION,
+    ),
+    Mutation(
+        "the deletion of a creation in another account is never released",
+        "cloudfront/safety/guards.py",
+        '    if not is_confirmed(mr):\n        words = (\n            f"{words}, and the provider deletes',
+        '    if True:\n        words = (\n            f"{words}, and the provider deletes',
+        "once an account is closed, the resource never goes",
+        _CREATION,
+    ),
+    Mutation(
+        "credentials whose account nobody knows create it a second time",
+        "cloudfront/safety/guards.py",
+        'judgement.writes(mr) and (words := _maybe_elsewhere(mr, account, "the provider creates it"))',
+        'False and (words := _maybe_elsewhere(mr, account, "the provider creates it"))',
+        "one tenant is live in each of two accounts",
+        _CREATION,
+    ),
+    Mutation(
+        "what only observes is bound to the account of a creation",
+        "cloudfront/safety/guards.py",
+        "    if not home or account.id in (None, home) or not judgement.writes(mr):\n",
+        "    if not home or account.id in (None, home):\n",
+        "a resource that writes nothing is told that its credentials are wrong",
+        _CREATION,
+    ),
+    Mutation(
+        "the record is a change of the desired state",
+        "cloudfront/safety/retry_delays.py",
+        "    ours = (_ATTEMPTS, CREATING_IN)\n",
+        "    ours = (_ATTEMPTS,)\n",
+        "what AWS refuses for good is tried again each minute",
+        _CREATION,
+    ),
+    Mutation(
+        "a missing distribution is looked for nobody knows where",
+        "cloudfront/checks/preflight.py",
+        '        return f" in AWS account {self.account}" if self.account else ""\n',
+        '        return ""\n',
+        "no message shows that the credentials belong to the wrong account",
+        _CREATION,
     ),
     Mutation(
         "a first look counts though it was there since",

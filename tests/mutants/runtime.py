@@ -11,6 +11,7 @@ GUARDS = ("reconcile/test_reconciler_guards.py",)
 HISTORIES = ("test_histories.py::test_a_history_that_once_broke_a_law",)
 LOOKS = ("reconcile/test_reconciler_looks.py",)
 POLICIES = ("reconcile/test_reconciler_policies.py",)
+RECORDS = ("reconcile/creation/test_records.py",)
 PURE = ("rules/test_pure.py",)
 WRITES = ("reconcile/test_writes.py",)
 
@@ -50,9 +51,73 @@ RECONCILER = (
         CHANGES,
     ),
     Mutation(
+        "what a client says of a creation is not recorded",
+        "reconcile/reconciler.py",
+        "{**self.seen.creation_record, **self.mark(creation)}\n        self.save(annotations)",
+        "self.mark(creation)\n        self.save(annotations)",
+        "a process that dies during the call forgets to which account it was sent",
+        RECORDS,
+    ),
+    Mutation(
+        "a creation after a refusal is not announced again",
+        "reconcile/reconciler.py",
+        "        if not record or (creation.incomplete and stored):\n",
+        "        if not record or stored:\n",
+        "the annotations say refused, while the call that the process did not survive has made something",
+        RECORDS,
+    ),
+    Mutation(
+        "another account is not recorded",
+        "reconcile/reconciler.py",
+        "        if not record or (creation.incomplete and stored):\n",
+        "        if not record or creation.attempted_since_success:\n",
+        "the record names the account of an earlier creation",
+        RECORDS,
+    ),
+    Mutation(
+        "a refusal after a restart ends nothing",
+        "reconcile/reconciler.py",
+        "self.known.of(self.mr.uid).refused or self.refusal_is_recorded(creation)",
+        "self.known.of(self.mr.uid).refused",
+        "a creation that was refused ties the resource to the account for ever",
+        RECORDS,
+    ),
+    Mutation(
+        "a refusal before the first record ends it",
+        "reconcile/reconciler.py",
+        "bool(record) and record.keys() <= self.mr.annotations.keys() and not creation.incomplete",
+        "bool(record) and not creation.incomplete",
+        "what an older version sent and did not survive counts as refused",
+        RECORDS,
+    ),
+    Mutation(
+        "what could not be announced counts as sent",
+        "reconcile/reconciler.py",
+        "        self.unannounced = True\n",
+        "",
+        "the deletion waits two minutes for a creation that was never sent",
+        RECORDS,
+    ),
+    Mutation(
+        "a recorded creation that was not begun stays open",
+        "reconcile/reconciler.py",
+        "        if recorded or not self.kind.deterministic_name:\n",
+        "        if not self.kind.deterministic_name:\n",
+        "a change of leader ties the resource to an account in which nothing was created",
+        RECORDS,
+    ),
+    Mutation(
+        "without Create, what was just created does not exist",
+        "reconcile/reconciler.py",
+        "self.mr.deleted or seen.busy or self.may_not_show_yet():",
+        "self.mr.deleted or seen.busy:",
+        "a deletion right after it leaves the external resource behind",
+        HISTORIES,
+    ),
+    Mutation(
         "created before the pending annotation",
         "reconcile/reconciler.py",
-        "            annotations |= meta.creation_pending(creation.begins(self.deps.now()))\n",
+        "            annotations |= {**self.seen.creation_record, **self.mark(creation)}\n",
         "            pass\n",
         "after a death nothing says that an external resource may exist",
         CHANGES,
@@ -68,8 +133,8 @@ RECONCILER = (
     Mutation(
         "a lost answer counts as a failed creation",
         "reconcile/reconciler.py",
-        "        if not _nothing_was_made(cause):\n",
-        "        if False:\n",
+        "        elif not _nothing_was_made(cause):\n",
+        "        elif False:\n",
         "a generated name would have two external resources",
         HISTORIES,
     ),
@@ -132,8 +197,8 @@ RECONCILER = (
     Mutation(
         "created without Create",
         "reconcile/reconciler.py",
-        "        elif not self.may.create and",
-        "        elif False and",
+        "        elif self.may.create or self.mr.deleted",
+        "        elif True or self.mr.deleted",
         "an external write that the policies forbid",
         POLICIES,
     ),

@@ -205,7 +205,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a refusal answers the attempts before it",
         "reconcile/reconciler.py",
-        "not creation.attempted_since_success or self.known.of(self.mr.uid).refused",
+        "not creation.attempted_since_success or known_refused",
         "True",
         "the tenant of an attempt whose answer was lost is left behind",
         OPEN,

@@ -59,10 +59,17 @@ _ONLY_MOVED: Final = (
 
 
 def of_creation(
-    asked: Tenant, mover: Mover, cloudfront: CloudFront, memory: AccountMemory, *, rehearsed: bool = False
+    asked: Tenant,
+    mover: Mover,
+    cloudfront: CloudFront,
+    memory: AccountMemory,
+    *,
+    account: str | None = None,
+    rehearsed: bool = False,
 ) -> Result:
     """Check a tenant before its creation, without calls to AWS if the request itself is incomplete.
-    `rehearsed`: in a dry run, no write follows that would show whether someone else has a domain.
+    `account`: that of the credentials, for messages. `rehearsed`: in a dry run, no write follows that would
+    show whether someone else has a domain.
 
     Raises:
         AwsError: a check failed for a reason other than a missing permission.
@@ -70,7 +77,7 @@ def of_creation(
     problems = tuple(static_problems(mover.mr, asked))
     if asked.distribution_id is None or not asked.domains:
         return Result(problems)
-    checks = Preflight(cloudfront, memory, mover)
+    checks = Preflight(cloudfront, memory, mover, account)
     found = [*problems, *checks.distribution(asked), *checks.group(asked)]
     found += checks.coverage(asked, asked.domains)
     holders = checks.holders
@@ -91,15 +98,16 @@ def of_update(  # noqa: PLR0913 - what is checked, and with what
     cloudfront: CloudFront,
     memory: AccountMemory,
     *,
+    account: str | None = None,
     rehearsed: bool = False,
 ) -> Result:
-    """Check an update; `changed` are the paths below spec.forProvider that it affects. `rehearsed` as above.
+    """Check an update; `changed` are the paths below spec.forProvider that it affects. The others as above.
 
     Raises:
         AwsError: a check failed for a reason other than a missing permission.
     """
     fields = frozenset(path.partition(".")[0] if path.startswith("param") else path for path in changed)
-    checks = Preflight(cloudfront, memory, mover)
+    checks = Preflight(cloudfront, memory, mover, account)
     domains = target.domains or frozenset()
     added = domains - set(seen.domains)
     found: list[Problem] = []
@@ -218,6 +226,8 @@ class Preflight:
     cloudfront: CloudFront
     memory: AccountMemory
     mover: Mover
+    account: str | None = None
+    """For messages; None if it is unknown."""
     permitted: Permitted = field(default_factory=Permitted)
     covered_later: bool = False
     """As in Result."""
@@ -245,8 +255,8 @@ class Preflight:
             return
         if found is None:
             words = (
-                f"{_FIELD}distributionId: distribution {id_} does not exist. Correct the id, or create the "
-                "distribution"
+                f"{_FIELD}distributionId: distribution {id_} does not exist{self._in_account}. Correct the "
+                "id, or create the distribution"
             )
             yield Problem(Reason.PARENT_NOT_FOUND, words)
         elif not found.multi_tenant:
@@ -260,6 +270,11 @@ class Preflight:
                 yield Problem(Reason.MISSING_PARAMETERS, words)
             yield from map(_invalid, unknown_parameters(self.mover.mr, asked, found))
 
+    @property
+    def _in_account(self) -> str:
+        """Where it was looked for: the credentials may belong to the wrong account."""
+        return f" in AWS account {self.account}" if self.account else ""
+
     def group(self, asked: Tenant) -> Iterator[Problem]:
         """Check that the connection group exists, and is not only for a claim of another namespace."""
         id_ = asked.connection_group_id
@@ -271,8 +286,8 @@ class Preflight:
             if not error.absent:
                 raise
             words = (
-                f"{_FIELD}connectionGroupId: connection group {id_} does not exist. Correct the id, or "
-                "create the group"
+                f"{_FIELD}connectionGroupId: connection group {id_} does not exist{self._in_account}. "
+                "Correct the id, or create the group"
             )
             yield Problem(Reason.CONNECTION_GROUP_NOT_FOUND, words)
             return

@@ -62,6 +62,8 @@ class Checks:
     """Whether the provider may update the tenant of another resource."""
     keeper: Keeper | None = None
     """Knows which domains are kept for other namespaces."""
+    account: str | None = None
+    """The account of the credentials, for messages; None if it is unknown."""
 
     def creation(self, mr: Managed, asked: Tenant) -> Passed:
         """Check a tenant before its creation.
@@ -71,7 +73,12 @@ class Checks:
         """
         try:
             result = preflight.of_creation(
-                asked, self._mover(mr), self.cloudfront, self.memory, rehearsed=reads_only()
+                asked,
+                self._mover(mr),
+                self.cloudfront,
+                self.memory,
+                account=self.account,
+                rehearsed=reads_only(),
             )
         except AwsError as error:
             raise to_external_error(
@@ -105,6 +112,7 @@ class Checks:
                 self._mover(mr),
                 self.cloudfront,
                 self.memory,
+                account=self.account,
                 rehearsed=reads_only(),
             )
         except AwsError as error:

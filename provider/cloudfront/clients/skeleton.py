@@ -40,6 +40,7 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.safety.kept_domains import Keeper
+from provider.cloudfront.state import creating
 from provider.cloudfront.state.applied import Asked
 from provider.cloudfront.state.identity import noun
 from provider.cloudfront.state.observed import Observed
@@ -165,7 +166,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _missing(self, mr: Managed) -> Observation:
         seen = self._absent(mr)
-        return replace(seen, conditions=(*seen.conditions, *guards.out_of_sync(mr, self._policy.frozen)))
+        return replace(
+            seen,
+            conditions=(*seen.conditions, *guards.out_of_sync(mr, self._policy.frozen)),
+            creation_record=creating.record(mr, self._account.id),
+        )
 
     def _absent(self, mr: Managed) -> Observation:
         """The observation before it is created."""
@@ -265,17 +270,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             asked = self._asked(mr, self._kind.at_creation, str(mr.external_name))
             kept_names.check_creation(mr, self._account, self._cluster)
         try:
-            return self._create(mr, asked)
+            return self._create(mr, asked, seen)
         except (ExternalError, NotYet) as refusal:
             less = self._less_to_create(mr, asked, refusal) if refusal.made_nothing else None
             if less is None:
                 raise self._in_time(mr, asked, None, refusal) from None
-            change = self._create_less(mr, less[0], refusal)
+            change = self._create_less(mr, less[0], refusal, seen)
             return replace(change, message=f"{change.message}, without {less[1]}: {refusal.message}")
 
-    def _create(self, mr: Managed, asked: Wanted) -> Change:
+    def _create(self, mr: Managed, asked: Wanted, before: Observation) -> Change:
         with before_creation():
             asked, unchecked = self._check_creation(mr, asked)
+        before.announce()
         effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
         if effects.error:
             raise self._creation_failed(mr, asked, effects.error) from effects.error
@@ -285,9 +291,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
         return _change(shown, f"{effects.message} ({made.id}){unchecked}")
 
-    def _create_less(self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet) -> Change:
+    def _create_less(
+        self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet, before: Observation
+    ) -> Change:
         try:
-            return self._create(mr, less)
+            return self._create(mr, less, before)
         except (ExternalError, NotYet) as again:
             if again.made_nothing:
                 raise self._in_time(mr, less, None, refusal) from again

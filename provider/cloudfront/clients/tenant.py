@@ -89,6 +89,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             deps.cluster.everyone,
             deps.cluster.hold,
             self._keeper,
+            deps.account.id,
         )
 
     # Observe.

@@ -26,7 +26,7 @@ from provider.cloudfront.ownership.judgement import Ownership, Resource
 from provider.cloudfront.safety import advice, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, Dependencies
 from provider.cloudfront.safety.kept_domains import KeptDomains
-from provider.cloudfront.state import identity, leaving
+from provider.cloudfront.state import creating, identity, leaving
 from provider.cloudfront.state.identity import namespace_of, noun
 from provider.cloudfront.state.observed import account_of
 
@@ -67,6 +67,7 @@ DELETION_PROTECTED: Final = "deletionProtected"
 _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
 _LIFTS: Final = "Writes resume when that setting is removed"
+_SENT: Final = "to which its creation was sent"
 _HELD_SECONDS: Final = 60.0
 _RESTORE: Final = timedelta(hours=1)
 """Kubernetes' garbage collector deletes what has no owner within minutes of its creation."""
@@ -80,6 +81,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
 
     Raises:
         ExternalError: its external name was changed, or its credentials belong to another account.
+        NotYet: the same for a creation that may have made it, and the managed resource is being deleted.
     """
     proof, caller = account.memory.proofs.of(mr.uid), account.id
     known = proof.id if proof else mr.at_provider.get("id")
@@ -97,6 +99,33 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
             f"account {home}",
             serving=was_ready(mr),
         )
+    if proof is None:
+        _check_creation_account(mr, account)
+
+
+def _check_creation_account(mr: Managed, account: AccountAccess) -> None:
+    """Check that the credentials belong to the account in which a creation may have made it.
+
+    If the process dies during a creation, status does not say yet that the external resource exists. In
+    another account, it would be created once more, or its deletion would end, and nothing would delete it.
+    """
+    home = creating.account_of_creation(mr)
+    if not home or account.id in (None, home) or not judgement.writes(mr):
+        return
+    words = (
+        f"spec.providerConfigRef: the credentials of {account.config} belong to AWS account {account.id}, "
+        f"but {noun(mr)} {mr.external_name} may exist in account {home}, {_SENT}; the "
+        f"provider changes nothing. Use credentials of account {home}"
+    )
+    if not mr.deleted:
+        words = f"{words}. If it does not exist there, remove the annotation {creating.CREATING_IN}"
+        raise _refused(Reason.ACCOUNT_MISMATCH, words, serving=was_ready(mr))
+    if not is_confirmed(mr):
+        words = (
+            f"{words}, and the provider deletes it. If it does not exist there, or the account is closed, "
+            f"set the annotation {CONFIRM_ANNOTATION} to {token_of(mr)}, and only this resource is deleted"
+        )
+        raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
 def renamed(mr: Managed, former: str, id_: str) -> str:
@@ -326,13 +355,16 @@ def check_gone(mr: Managed, account: AccountAccess) -> None:
     if not mr.deleted:
         return
     account.memory.let_go(mr.uid)
-    id_ = mr.at_provider.get("id")
-    if not (isinstance(id_, str) and id_) or account.memory.vanished.was_removed(id_):
+    told = mr.at_provider.get("id")
+    id_ = told if isinstance(told, str) else ""
+    if id_ and account.memory.vanished.was_removed(id_):
         return
     if not permissions(mr.management_policies, mr.deletion_policy).delete:
         return
     if words := _maybe_elsewhere(mr, account, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+    if not id_:
+        return
     if left := account.memory.gone.left(mr.uid, id_):
         missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
         words = f"{missing}; this resource is deleted after a second check. No action is needed"
@@ -345,15 +377,27 @@ def _check_elsewhere(mr: Managed, account: AccountAccess, kept: KeptDomains) -> 
         raise _recreation_held(words, _HELD_SECONDS, _drifted(words, ConditionStatus.UNKNOWN))
 
 
+def _check_created_elsewhere(mr: Managed, account: AccountAccess) -> None:
+    """Refuse to create it a second time, if an earlier creation may have made it in another account.
+
+    Raises:
+        ExternalError: the account of the credentials is unknown, and that of the earlier creation is not.
+    """
+    if judgement.writes(mr) and (words := _maybe_elsewhere(mr, account, "the provider creates it")):
+        raise _refused(Reason.ACCOUNT_MISMATCH, words)
+
+
 def _maybe_elsewhere(mr: Managed, account: AccountAccess, then: str) -> str:
     """Return how to proceed if the missing external resource may be in another account than that of the
     credentials; "" if it may not, or if a user confirmed that it is gone."""
-    home = account_of(mr.at_provider.get("arn") or "")
+    was = account_of(mr.at_provider.get("arn") or "")
+    home = was or creating.account_of_creation(mr)
     if not home or account.id is not None or is_confirmed(mr):
         return ""
+    id_, there = (f" ({mr.at_provider.get('id')})", "where it was") if was else ("", _SENT)
     return (
-        f"AWS does not find {noun(mr)} {mr.external_name} ({mr.at_provider.get('id')}), and does not say "
-        f"whether the credentials of {account.config} belong to account {home}, where it was. Permit "
+        f"AWS does not find {noun(mr)} {mr.external_name}{id_}, and does not say whether the credentials of "
+        f"{account.config} belong to account {home}, {there}. Permit "
         "sts:GetCallerIdentity in their IAM policy (docs/iam.md). If it is gone, set the annotation "
         f"{CONFIRM_ANNOTATION} to {token_of(mr)}, and {then}"
     )
@@ -368,6 +412,8 @@ def check_vanished(mr: Managed, deps: Dependencies) -> None:
     """
     account, policy, kept = deps.account, deps.policy, deps.cluster.kept
     id_, vanished = mr.at_provider.get("id"), account.memory.vanished
+    if not mr.deleted and not id_:
+        _check_created_elsewhere(mr, account)
     if mr.deleted or not id_:
         return
     if _recreates(mr, policy.drift_policy):

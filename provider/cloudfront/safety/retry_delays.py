@@ -20,6 +20,7 @@ from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.turns import on_behalf_of
+from provider.cloudfront.state.creating import CREATING_IN
 from provider.cloudfront.state.identity import namespace_of
 
 __all__ = ["LONGEST", "DelayedRetryClient", "RetryDelays"]
@@ -120,5 +121,6 @@ class DelayedRetryClient:
 
 def _asked(mr: Managed) -> tuple[object, ...]:
     """Return the desired state. Annotations in which the runtime records creations are not part of it."""
-    annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(_ATTEMPTS)}
+    ours = (_ATTEMPTS, CREATING_IN)
+    annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(ours)}
     return (mr.generation, mr.deleted, annotations, dict(mr.labels))

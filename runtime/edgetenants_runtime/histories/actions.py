@@ -72,6 +72,8 @@ class Setting(Action):
     lands_after: float = 0.0
     """Seconds until a creation whose response was lost takes effect; shorter than the grace period for an
     uncertain creation."""
+    records: bool = False
+    """The client records with each creation where it goes."""
 
 
 @dataclass(frozen=True, repr=False)

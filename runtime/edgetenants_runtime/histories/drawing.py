@@ -94,6 +94,7 @@ def settings() -> SearchStrategy[Setting]:
         shows_after=st.sampled_from([0.0, 0.0, 20.0]),
         goes_after=st.sampled_from([0.0, 10.0]),
         lands_after=st.sampled_from([0.0, 0.0, 90.0]),
+        records=st.booleans(),
     )
 
 

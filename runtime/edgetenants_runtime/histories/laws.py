@@ -11,7 +11,7 @@ from typing import Any
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.histories.actions import Setting
-from edgetenants_runtime.histories.outside import Outside, Thing
+from edgetenants_runtime.histories.outside import RECORD, Outside, Thing
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.testing import FakeObjects
@@ -89,9 +89,11 @@ class Laws:
         told = (stored or {"metadata": {}})["metadata"].get("annotations") or {}
         pending = told.get(names.EXTERNAL_CREATE_PENDING, "")
         self._hold(bool(pending), "created without external-create-pending")
-        if self._setting.generated:
+        if self._setting.records:
+            self._hold(RECORD.items() <= told.items(), "created without the client's record")
+        if self._setting.generated or self._setting.records:
             ended = [told.get(n, "") for n in (names.EXTERNAL_CREATE_SUCCEEDED, names.EXTERNAL_CREATE_FAILED)]
-            self._hold(pending > max(ended), "created a generated name without a new external-create-pending")
+            self._hold(pending > max(ended), "created without a new external-create-pending")
 
     def written(
         self, outside: Outside, kind: ResourceKind, before: Mapping[str, Any] | None, after: Mapping[str, Any]
@@ -105,6 +107,9 @@ class Laws:
         self._hold(
             not (old.deleted and added), "added a finalizer to a managed resource that is being deleted"
         )
+        failed = names.EXTERNAL_CREATE_FAILED
+        if self._setting.records and old.annotations.get(failed) != new.annotations.get(failed):
+            self._hold(not outside.of_uid(old.uid), "recorded as refused what may have been made")
         if old.spec != new.spec:
             self._hold(
                 permits(self.handed, "late initialization"), "late-initialized the spec against the policies"

@@ -13,7 +13,10 @@ from edgetenants_runtime.histories.actions import Setting
 from edgetenants_runtime.histories.calls import Calls
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["Outside", "Thing"]
+__all__ = ["RECORD", "Outside", "Thing"]
+
+RECORD = {"example.org/creating-in": "here"}
+"""The client's record of a creation."""
 
 
 @dataclass
@@ -70,7 +73,7 @@ class Outside:
         """As `ExternalClient.observe`."""
         thing = self._calls.reach(f"observe {mr.external_name}", lambda: self._visible(mr))
         if thing is None or (thing.owner != mr.name and mr.deleted):
-            return Observation(exists=False)
+            return Observation(exists=False, creation_record=RECORD if self._setting.records else {})
         if thing.owner != mr.name:
             raise ExternalError(f"{thing.name} belongs to another", retry=Retry.poll())
         return Observation(
@@ -84,7 +87,7 @@ class Outside:
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """As `ExternalClient.create`."""
-        del seen
+        seen.announce()
         try:
             thing = self._calls.reach(f"create {mr.external_name}", lambda: self._create(mr), writes=True)
         except BaseException:
@@ -119,11 +122,13 @@ class Outside:
         known = self.named(mr.external_name)
         if known is not None and known.owner != mr.name:
             raise ExternalError(f"{known.name} is taken", retry=Retry.poll(), made_nothing=True)
+        shows = self._now() + timedelta(seconds=self._setting.shows_after)
         if known is not None and not self._setting.generated:
+            # An answer that says so comes after the creation took effect.
+            known.shows_at = min(known.shows_at, shows)
             return known
         self._made += 1
         name = f"toy-{self._made}" if self._setting.generated else mr.external_name or ""
-        shows = self._now() + timedelta(seconds=self._setting.shows_after)
         self._things[name] = Thing(name, mr.name, mr.uid, mr.for_provider["size"], shows)
         return self._things[name]
 

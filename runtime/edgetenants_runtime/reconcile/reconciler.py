@@ -128,6 +128,8 @@ class _Pass(StatusWriter):
         self.may = Permissions(create=False, update=False, delete=False, late_initialize=False)
         self.none_is_open = False
         """No earlier creation has an unknown result."""
+        self.unannounced = False
+        """The creation was not sent, as the runtime could not announce it."""
 
     def run(self) -> Outcome:
         try:
@@ -267,7 +269,10 @@ class _Pass(StatusWriter):
         self.looked = True
         if seen.exists:
             self.known.saw(self.mr.uid)
-        elif not self.may.create and not self.mr.deleted and not seen.busy:
+        elif self.may.create or self.mr.deleted or seen.busy or self.may_not_show_yet():
+            # Right after a creation, an error would set Ready to a reason that means it was seen since.
+            return
+        else:
             policy = ", ".join(self.mr.management_policies)
             raise ExternalError(
                 f"external resource does not exist, and spec.managementPolicies [{policy}] does not permit "
@@ -350,7 +355,7 @@ class _Pass(StatusWriter):
             self.begin_creation()
         try:
             with step(Step.CREATE):
-                change = client.create(self.mr, self.seen)
+                change = client.create(self.mr, replace(self.seen, announce=self.announce))
         except StepFailed as failure:
             self.creation_failed(failure.cause)
             raise
@@ -390,15 +395,39 @@ class _Pass(StatusWriter):
         # annotation shows that an external resource may exist, and only the finalizer prevents orphaning it.
         creation = meta.creation(self.mr.annotations)
         # One rejection says nothing about earlier attempts, some of them by other processes.
-        self.none_is_open = not creation.attempted_since_success or self.known.of(self.mr.uid).refused
+        known_refused = self.known.of(self.mr.uid).refused or self.refusal_is_recorded(creation)
+        self.none_is_open = not creation.attempted_since_success or known_refused
         self.known.begin_creation(self.mr.uid)
         annotations = dict(self.unsaved)
         if not (self.kind.deterministic_name and creation.attempted_since_success):
-            annotations |= meta.creation_pending(creation.begins(self.deps.now()))
+            annotations |= {**self.seen.creation_record, **self.mark(creation)}
         self.save(annotations)
 
+    def refusal_is_recorded(self, creation: meta.Creation) -> bool:
+        """The last creation was refused, also if another process sent it. The annotations of a client without
+        a record do not show that: they have the first of several creations."""
+        record = self.seen.creation_record
+        return bool(record) and record.keys() <= self.mr.annotations.keys() and not creation.incomplete
+
+    def announce(self) -> None:
+        """Record a creation that is about to be sent, unless `begin_creation` has just done so. A process
+        that dies after the call would otherwise leave the record of an earlier refusal."""
+        creation, record = meta.creation(self.mr.annotations), self.seen.creation_record
+        stored = record.items() <= self.mr.annotations.items()
+        if not record or (creation.incomplete and stored):
+            return
+        self.unannounced = True
+        self.save({**record, **self.mark(creation)})
+        self.unannounced = False
+
+    def mark(self, creation: meta.Creation) -> dict[str, str]:
+        return meta.creation_pending(creation.begins(self.deps.now()))
+
     def creation_failed(self, cause: Exception) -> None:
-        if not _nothing_was_made(cause):
+        if self.unannounced:
+            # The call was not sent. The announcement may have been written, so the next pass may end it.
+            self.nothing_was_sent()
+        elif not _nothing_was_made(cause):
             # Do not record a failure: it would be retried, and a generated name could get two external
             # resources.
             self.known.unanswered(self.mr.uid, self.deps.now())
@@ -414,13 +443,20 @@ class _Pass(StatusWriter):
             # The call may have been sent.
             self.known.unanswered(self.mr.uid, self.deps.now())
             return
-        if self.none_is_open:
-            self.known.refused(self.mr.uid)
-        if not self.kind.deterministic_name:
+        self.nothing_was_sent()
+        recorded = self.none_is_open and bool(self.seen.creation_record)
+        if recorded or not self.kind.deterministic_name:
             self.take_back()
 
+    def nothing_was_sent(self) -> None:
+        if self.none_is_open:
+            self.known.refused(self.mr.uid)
+
     def take_back(self) -> None:
-        """Record that the announced creation was not started: a generated name would wait for a user."""
+        """Record that the announced creation was not started: a generated name would wait for a user, and
+        what is recorded of the creation would count."""
+        if not meta.creation(self.mr.annotations).incomplete:
+            return
         failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.deps.now()))
         with contextlib.suppress(KubeError):
             # Only at the version of the announcement: the new leader may have written its own.

@@ -22,11 +22,12 @@ class FakeExternal:
         self.toys: dict[str, int] = {}
         self.created = 0
         self.refusing: dict[str, list[Exception]] = {}
-        """Exceptions for the next calls of connect, observe, create, update or delete."""
+        """Exceptions for the next calls of connect, observe, create, update or delete; `check` is what the
+        client finds before it creates."""
         self.observation = Observation(exists=True, conditions=(available(),))
         """The observation of an existing toy; `exists` and `up_to_date` are filled in."""
         self.absent = Observation(exists=False)
-        """The observation if there is no toy."""
+        """The observation if there is no toy. With a `creation_record`, a creation is announced."""
         self.change = Change()
         """The result of create, update and delete."""
 
@@ -46,7 +47,8 @@ class FakeExternal:
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """As `ExternalClient.create`."""
-        del seen
+        self._refuse_as_told("check")
+        seen.announce()
         self._call("create", mr, lambda: self._make(mr))
         return self.change
 
