@@ -106,7 +106,11 @@ class ManagedBundle(CertBundle):
         return {name: self.clock.unix(at) for name, at in times.items() if at is not None}
 
     def _renewal(self, renewal: Renewal) -> dict[str, Any]:
-        options = [{**self._option(name), "ValidationStatus": renewal.status} for name in self.managed.tokens]
+        # ACM validates each name on its own.
+        options = [
+            {**self._option(name), "ValidationStatus": renewal.status if name in renewal.waiting else "SUCCESS"}
+            for name in self.managed.tokens
+        ]
         summary = {
             "RenewalStatus": renewal.status,
             "UpdatedAt": self.clock.unix(renewal.updated),
