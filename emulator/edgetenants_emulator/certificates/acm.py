@@ -108,7 +108,10 @@ class ManagedBundle(CertBundle):
     def _renewal(self, renewal: Renewal) -> dict[str, Any]:
         # ACM validates each name on its own.
         options = [
-            {**self._option(name), "ValidationStatus": renewal.status if name in renewal.waiting else "SUCCESS"}
+            {
+                **self._option(name),
+                "ValidationStatus": renewal.status if name in renewal.waiting else "SUCCESS",
+            }
             for name in self.managed.tokens
         ]
         summary = {
