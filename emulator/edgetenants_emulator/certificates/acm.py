@@ -91,7 +91,8 @@ class ManagedBundle(CertBundle):
             detail["FailureReason"] = self.managed.failure_reason
         detail |= self._dates()
         if not self.managed.validity:
-            del detail["IssuedAt"], detail["NotBefore"], detail["NotAfter"]
+            for name in ("IssuedAt", "NotBefore", "NotAfter"):
+                detail.pop(name, None)
         eligible = self.status == "ISSUED" and detail["InUseBy"]
         detail["RenewalEligibility"] = "ELIGIBLE" if eligible else "INELIGIBLE"
         if self.managed.renewal:
