@@ -169,7 +169,13 @@ class CertificateReason(StrEnum):
     """Reasons of type CertificateReady."""
 
     VALIDATED = "Validated"
-    """The certificate is issued and attached. No action is needed; CloudFront renews it."""
+    """The certificate is issued and attached. No action is needed; CloudFront renews it, or the provider has
+    requested another one in its place, as the message says."""
+    RENEWAL_BLOCKED = "RenewalBlocked"
+    """The certificate is issued and attached (status True), but AWS has not renewed it and it ends within 60
+    days. The message has its end, the domains that block the renewal, and the next action: the domain's owner
+    creates the records again, or the author removes the domain. If only names that the tenant no longer has
+    block it, the provider requests another certificate for the present domains."""
     PENDING_VALIDATION = "PendingValidation"
     """The certificate authority has not validated the domains yet. The domain's owner follows
     status.dnsInstructions and status.atProvider.certificate.validation; then this clears. Or the provider
@@ -287,6 +293,10 @@ class DegradedReason(StrEnum):
     DNS_RECORD_LOST = "DNSRecordLost"
     """DNS led visitors to every domain before, but no longer does for some; Live says what to do. Clears
     within an hour once the records are back."""
+    RENEWAL_BLOCKED = "RenewalBlocked"
+    """CloudFront serves the domains, but AWS cannot renew the certificate of a tenant and it ends within 60
+    days. The message has its end, the domains that block the renewal, and the next action. Clears within a
+    day once AWS renews the certificate or the provider has replaced it."""
     CLAIM_REFUSED = "ClaimRefused"
     """The function refuses the claim, and existing resources do not change. The message says why; if not
     every domain is served, Live does. Clears once the claim or its plan is corrected."""

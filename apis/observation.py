@@ -33,8 +33,22 @@ class ValidationToken(ApiModel):
     """The URL, without scheme, to which the web server must redirect."""
 
 
+class RenewalObservation(ApiModel):
+    """Why AWS has not renewed a certificate that ends soon."""
+
+    status: Annotated[str | None, Field(max_length=64)] = None
+    """ACM's RenewalStatus, such as PENDING_VALIDATION or FAILED; NOT_STARTED if ACM shows no renewal."""
+    reason: Annotated[str | None, Field(max_length=1024)] = None
+    """ACM's RenewalStatusReason, such as CAA_ERROR."""
+    waiting_for: Annotated[
+        tuple[Annotated[str, Field(max_length=253)], ...] | None, Field(max_length=500), Kube(list_type="set")
+    ] = None
+    """The names that ACM has not validated."""
+
+
 class ReplacedCertificate(ApiModel):
-    """A certificate that is no longer valid, and stays attached until its replacement is."""
+    """A certificate that is no longer valid or that AWS cannot renew. It stays attached until its replacement
+    is."""
 
     arn: Annotated[str | None, Field(max_length=2048)] = None
     """ARN of the certificate."""
@@ -42,6 +56,14 @@ class ReplacedCertificate(ApiModel):
     """Status of the certificate in AWS, such as expired or revoked."""
     failure_reason: Annotated[str | None, Field(max_length=1024)] = None
     """ACM's reason; set only if the provider may read it."""
+    domains: Annotated[
+        tuple[Annotated[str, Field(max_length=253)], ...] | None, Field(max_length=500), Kube(list_type="set")
+    ] = None
+    """The names that the certificate covers, while it is valid."""
+    not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
+    """When the certificate expires (RFC 3339), while it is valid."""
+    renewal: RenewalObservation | None = None
+    """Why AWS has not renewed it; set only while it is valid and ends within 60 days."""
 
 
 class CertificateObservation(ApiModel):
@@ -71,7 +93,10 @@ class CertificateObservation(ApiModel):
     not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
     """When the certificate expires (RFC 3339)."""
     replaces: ReplacedCertificate | None = None
-    """The certificate that this one replaces, as long as it is attached; unset if it is still valid."""
+    """The certificate that this one replaces, as long as it is attached; unset if AWS can still renew it."""
+    renewal: RenewalObservation | None = None
+    """Why AWS has not renewed the managed certificate; set only if it ends within 60 days and the provider
+    may read it."""
 
 
 class WebAclObservation(ApiModel):

@@ -10,6 +10,7 @@ from typing import Final
 from apis.conditions import (
     NOT_DONE,
     BlockedReason,
+    CertificateReason,
     ClaimConditionType,
     DegradedReason,
     DeployedReason,
@@ -31,6 +32,7 @@ from function.live import (
     Left,
     answers,
     failed_update,
+    of_certificate,
     paused,
     says_unseen,
     tells,
@@ -302,10 +304,14 @@ def _degraded(tenants: Sequence[Looked], live: Finding, *, reached: bool) -> Tol
                 return Told(ClaimConditionType.DEGRADED, True, reason, _not_served(tenants))
             said = f"{_domains([each])}: {message}" if each.wanted.domains else message
             return Told(ClaimConditionType.DEGRADED, True, reason, said)
-    astray = _astray(tenants) if reached else ()
+    astray, ending = _astray(tenants) if reached else (), _ending(tenants)
     if astray:
         message = f"DNS no longer leads visitors of {_names(astray)} to CloudFront. Live says what to do."
+        # The same record may be what blocks the renewal, which is more urgent for the other domains.
+        message = f"{message} {ending}".strip()
         return Told(ClaimConditionType.DEGRADED, True, DegradedReason.DNS_RECORD_LOST, message)
+    if ending:
+        return Told(ClaimConditionType.DEGRADED, True, DegradedReason.RENEWAL_BLOCKED, ending)
     message = "Nothing needs attention."
     return Told(ClaimConditionType.DEGRADED, False, DegradedReason.RECOVERED, message)
 
@@ -365,6 +371,15 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
     if in_sync.reason == InSyncReason.UPDATE_INEFFECTIVE:
         return DegradedReason.TENANT_FAILED, f"An update has no effect. {in_sync.message}".strip()
     return None
+
+
+def _ending(tenants: Iterable[Looked]) -> str:
+    """What blocks the renewal of a certificate that still serves; empty if nothing does."""
+    for each in tenants:
+        if each.seen and each.seen.certificate == CertificateReason.RENEWAL_BLOCKED:
+            told = of_certificate(each.seen)
+            return f"{_domains([each])}: {told}" if each.wanted.domains else told
+    return ""
 
 
 def _suspended(

@@ -557,6 +557,11 @@ def failed_update(seen: ObservedTenant) -> str:
     return _said(seen, seen.synced) if seen.synced.message else "An update of the tenant fails."
 
 
+def of_certificate(seen: ObservedTenant) -> str:
+    """What the provider reports about the tenant's certificate."""
+    return _said(seen, seen.condition(TenantConditionType.CERTIFICATE_READY))
+
+
 def _changing(view: View) -> Finding | None:
     """Ready is for an earlier desired state."""
     ready = view.seen.ready

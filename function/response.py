@@ -118,6 +118,7 @@ _ALARMING: Final = frozenset(
         BlockedReason.AWAITING_APPROVAL,
         DegradedReason.DNS_RECORD_LOST,
         DegradedReason.DRIFTED,
+        DegradedReason.RENEWAL_BLOCKED,
         NeedsReviewReason.LOOKALIKE_DOMAIN,
         NeedsReviewReason.PLAN_EXCEEDED,
     }

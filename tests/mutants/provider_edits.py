@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 _HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
 _ANSWERS = ("unit/provider/cloudfront/memory/test_answers.py",)
 _VANISHING = ("unit/provider/cloudfront/memory/test_vanishing.py",)
+_RENEWAL = ("contract/test_certificate_renewal.py",)
 _CERTIFICATES = ("unit/provider/cloudfront/certificate/test_certificates.py",)
 _ERRORS = ("unit/provider/cloudfront/aws/test_errors.py",)
 _EDITS = ("unit/provider/cloudfront/tenant/test_combined_plans.py",)
@@ -363,5 +364,45 @@ PROVIDER_EDITS = (
         "        if False:\n",
         "AWS refuses the signature and does not say why",
         ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
+        "a certificate that cannot be renewed is left to expire",
+        "cloudfront/tenant/assessment.py",
+        "        due = outlook.due and (due or outlook.replacement is None)\n",
+        "        due = False\n",
+        "one customer who leaves ends the certificate of all others",
+        _RENEWAL,
+    ),
+    Mutation(
+        "an issued replacement is requested again",
+        "cloudfront/tenant/assessment.py",
+        "        due = outlook.due and (due or outlook.replacement is None)\n",
+        "        due = outlook.due\n",
+        "a second certificate is requested when the first is attached",
+        _RENEWAL,
+    ),
+    Mutation(
+        "a renewal that a present domain blocks is requested",
+        "cloudfront/certificate/outlook.py",
+        " and bool(self.leftover) and not self.blocking",
+        " and bool(self.leftover)",
+        "requests that AWS cannot fulfil",
+        _RENEWAL,
+    ),
+    Mutation(
+        "a request that CloudFront does not show is forgotten",
+        "cloudfront/state/certificates.py",
+        "        return former if former.renewal is None else before\n",
+        "        return former\n",
+        "each restart requests another certificate",
+        _RENEWAL,
+    ),
+    Mutation(
+        "a domain that blocks the renewal is not told",
+        "cloudfront/certificate/conditions.py",
+        "        words = _blocking(outlook.blocking, request)\n",
+        '        return Reason.VALIDATED, ""\n',
+        "its owner learns of it when the certificate has expired",
+        _RENEWAL,
     ),
 )

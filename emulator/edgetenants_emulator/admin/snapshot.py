@@ -135,7 +135,8 @@ def _certificate(row: Mapping[str, Any], later: float) -> ManagedCertificate:
     if row.get("validity"):
         read["validity"] = Validity(*(at + later for at in row["validity"].values()))
     if row.get("renewal"):
-        read["renewal"] = Renewal(**{**row["renewal"], "updated": row["renewal"]["updated"] + later})
+        told = {**row["renewal"], "waiting": tuple(row["renewal"].get("waiting", ()))}
+        read["renewal"] = Renewal(**{**told, "updated": row["renewal"]["updated"] + later})
     return ManagedCertificate(**{**row, **moved, **read})
 
 

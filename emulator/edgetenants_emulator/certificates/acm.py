@@ -91,7 +91,8 @@ class ManagedBundle(CertBundle):
             detail["FailureReason"] = self.managed.failure_reason
         detail |= self._dates()
         if not self.managed.validity:
-            del detail["IssuedAt"], detail["NotBefore"], detail["NotAfter"]
+            for name in ("IssuedAt", "NotBefore", "NotAfter"):
+                detail.pop(name, None)
         eligible = self.status == "ISSUED" and detail["InUseBy"]
         detail["RenewalEligibility"] = "ELIGIBLE" if eligible else "INELIGIBLE"
         if self.managed.renewal:
@@ -106,7 +107,14 @@ class ManagedBundle(CertBundle):
         return {name: self.clock.unix(at) for name, at in times.items() if at is not None}
 
     def _renewal(self, renewal: Renewal) -> dict[str, Any]:
-        options = [{**self._option(name), "ValidationStatus": renewal.status} for name in self.managed.tokens]
+        # ACM validates each name on its own.
+        options = [
+            {
+                **self._option(name),
+                "ValidationStatus": renewal.status if name in renewal.waiting else "SUCCESS",
+            }
+            for name in self.managed.tokens
+        ]
         summary = {
             "RenewalStatus": renewal.status,
             "UpdatedAt": self.clock.unix(renewal.updated),

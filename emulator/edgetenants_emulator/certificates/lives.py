@@ -71,7 +71,7 @@ def _lives_on(world: World, certificate: ManagedCertificate, now: float) -> bool
             begin(world, certificate, certificate.due)
         else:
             status = "FAILED" if problem else "PENDING_VALIDATION"
-            certificate.renewal = Renewal(status, now, problem)
+            certificate.renewal = Renewal(status, now, problem, _waiting(world, certificate))
             _wake(world, certificate, min(certificate.validity.not_after, now + _TRY_AGAIN))
     return True
 
@@ -85,8 +85,18 @@ def _problem(world: World, certificate: ManagedCertificate) -> str | None:
         return ""
     if not proofs.proven(world, certificate, tenant):
         return ""
-    allowed = all(pointing.caa_allows(world.lookup, domain) for domain in certificate.tokens)
-    return None if allowed else "CAA_ERROR"
+    return "CAA_ERROR" if _excluded(world, certificate) else None
+
+
+def _waiting(world: World, certificate: ManagedCertificate) -> tuple[str, ...]:
+    """The names that keep it from being renewed."""
+    unproven = proofs.unproven(world, certificate, proofs.tenant_of(world, certificate))
+    return unproven or _excluded(world, certificate)
+
+
+def _excluded(world: World, certificate: ManagedCertificate) -> tuple[str, ...]:
+    """The names whose CAA records exclude Amazon."""
+    return tuple(name for name in certificate.tokens if not pointing.caa_allows(world.lookup, name))
 
 
 def _wake(world: World, certificate: ManagedCertificate, due: float) -> None:

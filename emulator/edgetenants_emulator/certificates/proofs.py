@@ -6,7 +6,7 @@ from edgetenants_emulator.dns import pointing
 from edgetenants_emulator.state.records import ManagedCertificate, Tenant
 from edgetenants_emulator.state.world import World
 
-__all__ = ["NOT_OWNED", "endpoint", "points", "proven", "tenant_of"]
+__all__ = ["NOT_OWNED", "endpoint", "points", "proven", "tenant_of", "unproven"]
 
 NOT_OWNED = (
     "The provided Domain Name is not valid. Could not verify Domain Name ownership. "
@@ -35,5 +35,14 @@ def points(world: World, domain: str, routing_endpoint: str) -> bool:
 
 def proven(world: World, certificate: ManagedCertificate, tenant: Tenant | None) -> bool:
     """Whether every domain of a certificate points to the tenant's endpoint or serves its token."""
+    return not unproven(world, certificate, tenant)
+
+
+def unproven(world: World, certificate: ManagedCertificate, tenant: Tenant | None) -> tuple[str, ...]:
+    """The domains of a certificate that do neither."""
     here = endpoint(world, tenant.group_id) if tenant else ""
-    return all(domain in certificate.served or points(world, domain, here) for domain in certificate.tokens)
+    return tuple(
+        domain
+        for domain in certificate.tokens
+        if domain not in certificate.served and not points(world, domain, here)
+    )

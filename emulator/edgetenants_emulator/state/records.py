@@ -73,6 +73,8 @@ class Renewal:
     """The time of the update, in virtual seconds."""
     reason: str = ""
     """ACM's RenewalStatusReason; empty for none."""
+    waiting: tuple[str, ...] = ()
+    """The names that keep it from being renewed."""
 
 
 @dataclass(kw_only=True, eq=False)

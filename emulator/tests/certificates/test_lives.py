@@ -130,6 +130,26 @@ class TestRenewal:
         admin.step(60 * DAY)
         assert attached.acms()["Status"] == "ISSUED"
 
+    def test_each_name_is_validated_on_its_own(self, aws, admin, life):
+        other = "other.lives.test"
+        admin("POST", "records", {"name": other, "type": "CNAME", "values": [life.endpoint]})
+        found = aws.cloudfront.get_distribution_tenant(Identifier="acme")
+        aws.cloudfront.update_distribution_tenant(
+            Id=found["DistributionTenant"]["Id"],
+            IfMatch=found["ETag"],
+            Domains=[{"Domain": DOMAIN}, {"Domain": other}],
+            **SELF_HOSTED,
+        )
+        admin.step(60)
+        life.arn = life.details()["CertificateArn"]
+        life.attach()
+        admin("DELETE", f"records?name={other}")
+        admin.step(336 * DAY)
+        summary = life.acms()["RenewalSummary"]
+        names = {each["DomainName"]: each["ValidationStatus"] for each in summary["DomainValidationOptions"]}
+        assert summary["RenewalStatus"] == "PENDING_VALIDATION"
+        assert names == {DOMAIN: "SUCCESS", other: "PENDING_VALIDATION"}
+
     def test_authorities_that_are_kept_out(self, attached, admin):
         admin("POST", "records", {"name": "lives.test", "type": "CAA", "values": ['0 issue "other.example"']})
         admin.step(336 * DAY)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.state.certificates import Certificate, Token
+from provider.cloudfront.state.renewals import Renewal
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -71,7 +72,19 @@ def _described(arn: str, answer: Mapping[str, Any]) -> Certificate:
         domains=frozenset(name.lower() for name in names if name),
         failure_reason=answer.get("FailureReason"),
         not_after=_rfc3339(not_after) if isinstance(not_after, datetime) else None,
+        renewal=_renewal(answer.get("RenewalSummary")),
     )
+
+
+def _renewal(summary: Mapping[str, Any] | None) -> Renewal | None:
+    if not summary:
+        return None
+    waiting = frozenset(
+        str(each["DomainName"]).lower()
+        for each in summary.get("DomainValidationOptions") or ()
+        if each.get("ValidationStatus") != "SUCCESS"
+    )
+    return Renewal(str(summary.get("RenewalStatus") or ""), summary.get("RenewalStatusReason"), waiting)
 
 
 def _rfc3339(moment: datetime) -> str:

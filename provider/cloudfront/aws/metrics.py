@@ -176,7 +176,9 @@ class TenantMetrics:
 
     def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
         """Record an observation of an external resource, with its certificate as in status."""
-        look = Look(account, str(certificate.get("status") or ""), certificate.get("notAfter"))
+        # Until the requested one has an end, the attached one's counts.
+        ends = certificate.get("notAfter") or (certificate.get("replaces") or {}).get("notAfter")
+        look = Look(account, str(certificate.get("status") or ""), ends)
         with self._lock:
             self._looks[uid] = look
 

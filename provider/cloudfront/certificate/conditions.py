@@ -6,6 +6,7 @@ Ready              only if a domain is not served because a valid certificate is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +15,8 @@ from apis.conditions import TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
 from edgetenants_runtime.clock import rfc3339
-from provider.cloudfront.state.certificates import Certificate, Request, covers, delay
+from provider.cloudfront.certificate.outlook import Outlook
+from provider.cloudfront.state.certificates import Certificate, Request, covers, pause
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -35,6 +37,17 @@ _UNREAD: Final = "to see ACM's reason, permit acm:DescribeCertificate"
 
 _GOING_ON: Final = "No action is needed, unless AWS refuses it."
 
+_REQUESTED_SOON: Final = (
+    "The provider requests another one for the present domains at its next daily check, if it may change the "
+    f"tenant; or immediately when the annotation {RECONCILE_REQUESTED_AT} of this resource is set to a new "
+    "value."
+)
+
+_NOT_DNS: Final = (
+    "AWS tries again until the end. Check that no CAA record excludes Amazon, and that the web server of "
+    "each domain lets the requests for /.well-known/pki-validation through."
+)
+
 _READY: Final = {
     Reason.PENDING_VALIDATION: TenantReadyReason.CERTIFICATE_PENDING,
     Reason.ATTACHING: TenantReadyReason.CERTIFICATE_PENDING,
@@ -49,13 +62,17 @@ def derive(
     certificate: Certificate | None,
     not_before: datetime | None = None,
     inherited: Certificate | None = None,
+    outlook: Outlook | None = None,
 ) -> Condition:
     """Return CertificateReady. `not_before` is the time of the next possible request, if the provider
-    requested certificates too often. `inherited` is the distribution's certificate."""
+    requested certificates too often. `inherited` is the distribution's certificate, `outlook` the attached
+    one that AWS cannot renew."""
     reason, words = _found(asked, seen, certificate, not_before)
     if reason is Reason.NOT_CONFIGURED:
         reason, words = _inherited(seen, inherited) or (reason, words)
-    good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED)
+    if outlook and asked.certificate_request and not seen.inactive_domains:
+        reason, words = _by_outlook(outlook, asked.certificate_request, not_before)
+    good = reason in (Reason.VALIDATED, Reason.NOT_CONFIGURED, Reason.RENEWAL_BLOCKED)
     return _condition(reason, words, good=good)
 
 
@@ -103,7 +120,7 @@ def lost(
         reason, words = _found(asked, seen, certificate, not_before)
         return (_READY[reason], words) if reason in _READY else None
     former = certificate.replaces
-    if former is None or former.arn != attached or asked.certificate_request is None:
+    if former is None or not former.lost or former.arn != attached or asked.certificate_request is None:
         return None
     then = _found(asked, seen, certificate, not_before)[1]
     return _READY[_loss(former)], f"Certificate {former.arn}: AWS says {former.status}. {then}"
@@ -148,6 +165,52 @@ def _found(
     return Reason.VALIDATED, ""
 
 
+def _by_outlook(outlook: Outlook, request: Request, not_before: datetime | None) -> tuple[Reason, str]:
+    valid, other = outlook.certificate, outlook.replacement
+    if valid.renewal is None:
+        return Reason.VALIDATED, ""
+    reason, words = Reason.RENEWAL_BLOCKED, _REQUESTED_SOON if outlook.leftover else _NOT_DNS
+    if outlook.blocking:
+        words = _blocking(outlook.blocking, request)
+    elif other:
+        reason, words = _replacing(other, request, not_before)
+    return reason, f"{_not_renewed(valid, outlook.leftover)} {words}"
+
+
+def _replacing(other: Certificate, request: Request, not_before: datetime | None) -> tuple[Reason, str]:
+    if other.lost:
+        return Reason.RENEWAL_BLOCKED, _lost(other, not_before)
+    words = "The provider requested another one for the present domains."
+    if other.pending and other.token_host == "self-hosted":  # noqa: S105 - an enum's word
+        return Reason.RENEWAL_BLOCKED, f"{words} {_to_do(request, other)}"
+    then = "AWS validates its domains." if other.pending else "CloudFront does not show it yet."
+    return Reason.VALIDATED, f"{words} {'It is being attached.' if other.issued else then} {_GOING_ON}"
+
+
+def _not_renewed(certificate: Certificate, leftover: Sequence[str]) -> str:
+    renewal = certificate.renewal
+    said = ", ".join(filter(None, (renewal.status, renewal.reason))) if renewal else ""
+    has = f" It has {_few(leftover)}, which the tenant no longer has." if leftover else ""
+    return (
+        f"Certificate {certificate.arn} is valid until {certificate.not_after}, and AWS has not renewed it "
+        f"({said}).{has}"
+    )
+
+
+def _blocking(domains: Sequence[str], request: Request) -> str:
+    redirect = ", or have its web server redirect the validation requests" if request.self_hosted else ""
+    return (
+        f"AWS gets no proof of control of {_few(domains)}: create its records of status.dnsInstructions"
+        f"{redirect}, or remove it from the domains. If its CAA records exclude Amazon, correct them. Until "
+        "then AWS issues no certificate for the tenant, and the provider requests none. After the end of the "
+        "present one, CloudFront may serve none of its domains."
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+
+
 def _loss(certificate: Certificate) -> Reason:
     return Reason.CERTIFICATE_EXPIRED if certificate.expired else Reason.CERTIFICATE_FAILED
 
@@ -186,16 +249,16 @@ def _lost(certificate: Certificate, not_before: datetime | None) -> str:
 def _next(certificate: Certificate, not_before: datetime | None) -> str:
     """Return when the provider requests the next one. It names no time of day, which would differ after each
     restart, unless it is too early for a request, which each process knows of its own requests."""
-    minutes = round(delay(certificate.requests) / 60)
+    minutes = round(pause(certificate) / 60)
     if not minutes:
         return "The provider requests another one immediately."
-    pause = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+    wait = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
     if not_before:
         most = f"but not before {rfc3339(not_before)}, because it requested three within an hour"
     else:
         most = "but at most three times per hour"
     return (
-        f"The provider requests another one {pause} after it saw this; or immediately when the spec changes, "
+        f"The provider requests another one {wait} after it saw this; or immediately when the spec changes, "
         f"or the annotation {RECONCILE_REQUESTED_AT} of this resource is set to a new value, {most}."
     )
 

@@ -17,7 +17,7 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.answers import SharedReads
 from provider.cloudfront.memory.log_changes import LogChanges
-from provider.cloudfront.state import applied, certificates
+from provider.cloudfront.state import applied, certificates, renewals
 from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
@@ -54,7 +54,8 @@ class CertificateLook:
         """
         before = certificates.known(mr.at_provider)
         alarms = certificates.ends_soon(before, self.today()) and self._is_new(mr, before)
-        now = _look(mr, asked, seen, self.cloudfront, before, deep=deep or alarms)
+        reader = Reader(self.cloudfront, self.today)
+        now = _look(mr, asked, seen, reader, before, deep=deep or alarms)
         if alarms:
             self._is_new(mr, now)
         return now
@@ -102,22 +103,25 @@ def _look(
     mr: Managed,
     asked: Tenant,
     seen: ObservedTenant,
-    cloudfront: CloudFront,
+    reader: Reader,
     before: Certificate | None,
     *,
     deep: bool,
 ) -> Certificate | None:
     if asked.certificate_request is None:
-        return _custom(asked, seen, before, cloudfront, deep=deep)
+        return _custom(asked, seen, before, reader, deep=deep)
     if before and before.arn and applied.read(mr.status).wrote("customizations.certificate", before.arn):
         # It is the tenant's former custom certificate.
         before = None
     if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
         return before
     serves = before is not None and _settled(before, seen)
-    now = certificates.after_answer(cloudfront.managed_certificate(seen.id), before, serves=serves)
+    details = reader.cloudfront.managed_certificate(seen.id)
+    now = certificates.after_answer(details, before, serves=serves)
+    if deep and now.replaces and now.replaces.issued:
+        now = replace(now, replaces=reader.again(now.replaces))
     known = before and (now.arn, now.status) == (before.arn, before.status)
-    return now if known and not deep else _with_acm(now, cloudfront)
+    return now if known and not deep else reader.with_acm(now)
 
 
 def _settled(certificate: Certificate, seen: ObservedTenant) -> bool:
@@ -137,7 +141,7 @@ def _was_told(mr: Managed) -> bool:
 
 
 def _custom(
-    asked: Tenant, seen: ObservedTenant, before: Certificate | None, cloudfront: CloudFront, *, deep: bool
+    asked: Tenant, seen: ObservedTenant, before: Certificate | None, reader: Reader, *, deep: bool
 ) -> Certificate | None:
     attached = seen.customizations.certificate_arn
     before = before if before and before.arn == attached else None
@@ -145,26 +149,42 @@ def _custom(
         return before
     if before and not deep:
         return before
-    now = _with_acm(Certificate(arn=attached), cloudfront)
+    now = replace(reader.with_acm(Certificate(arn=attached)), renewal=None)
     # Without an answer, what was known still counts.
     return now if now.status or before is None else before
 
 
-def _with_acm(certificate: Certificate, cloudfront: CloudFront) -> Certificate:
-    """Add what ACM says about the certificate, if the provider may read it."""
-    if certificate.arn is None or certificate.pending:
-        return certificate
-    try:
-        told = cloudfront.certificate(certificate.arn)
-    except AwsError as error:
-        _log.warning("cannot read certificate", arn=certificate.arn, error=str(error))
-        return certificate
-    if told is None:
-        return certificate
-    return replace(
-        certificate,
-        status=certificate.status or told.status,
-        domains=certificate.domains or told.domains,
-        failure_reason=told.failure_reason or certificate.failure_reason,
-        not_after=told.not_after or certificate.not_after,
-    )
+@dataclass(frozen=True)
+class Reader:
+    """Reads single certificates from ACM."""
+
+    cloudfront: CloudFront
+    today: Callable[[], datetime]
+
+    def with_acm(self, certificate: Certificate) -> Certificate:
+        """Add what ACM says about the certificate, if the provider may read it."""
+        if certificate.arn is None or certificate.pending:
+            return certificate
+        try:
+            told = self.cloudfront.certificate(certificate.arn)
+        except AwsError as error:
+            _log.warning("cannot read certificate", arn=certificate.arn, error=str(error))
+            return certificate
+        if told is None:
+            return certificate
+        not_after = told.not_after or certificate.not_after
+        left = certificates.days_left(not_after, self.today()) if not_after else None
+        return replace(
+            certificate,
+            status=certificate.status or told.status,
+            domains=certificate.domains or told.domains,
+            failure_reason=told.failure_reason or certificate.failure_reason,
+            not_after=not_after,
+            renewal=renewals.late(told.renewal, left),
+            fresh=True,
+        )
+
+    def again(self, former: Certificate) -> Certificate:
+        """The certificate that stays attached for now: CloudFront no longer shows it."""
+        told = self.with_acm(replace(former, status=""))
+        return told if told.status else former

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from apis.conditions import TenantConditionType
+from apis.conditions import CertificateReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
@@ -118,7 +118,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return (certificate_conditions.requested(asked.certificate_request),)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
-        return ". ".join(filter(None, (super()._drifted(mr, shown), _led_away(mr, shown))))
+        told = (super()._drifted(mr, shown), _led_away(mr, shown), _not_renewed(mr, shown))
+        return ". ".join(filter(None, told))
 
     # Desired state.
 
@@ -273,10 +274,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self._memory.holders.changed(set(effects.there.domains) ^ set(state.seen.domains))
         if effects.requested:
             # Note it whatever follows: AWS counts the request.
-            self._note_request(mr, 1 + (state.certificate.requests if state.certificate else 0))
+            request = state.request or state.asked.certificate_request
+            self._note_request(mr, certificates.requested(state.certificate, request))
 
-    def _note_request(self, mr: Managed, requests: int) -> None:
-        self._memory.requests.note(mr.uid, mr.generation, certificates.delay(requests))
+    def _note_request(self, mr: Managed, requested: Certificate) -> None:
+        self._memory.requests.note(mr.uid, mr.generation, certificates.pause(requested))
 
     def _look_again(self, mr: Managed, before: Assessment) -> Assessment:
         again = super()._look_again(mr, before)
@@ -291,7 +293,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self._memory.holders.changed(set(effects.there.domains) ^ set(before.seen.domains))
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
-            self._note_request(mr, certificate.requests)
+            self._note_request(mr, certificate)
         not_before = request_limits.too_often_until(mr, self._memory.requests) if request else None
         state = assessment.assess(
             mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
@@ -357,6 +359,15 @@ def _requesting(request: Request | None, domains: frozenset[str]) -> Request | N
     if request and request.primary_domain not in domains:
         return replace(request, primary_domain=None)
     return request
+
+
+def _not_renewed(mr: Managed, shown: Shown) -> str:
+    """The message about a certificate that AWS cannot renew; it appears once."""
+    before = mr.condition(TenantConditionType.CERTIFICATE_READY)
+    told = {each.type: each for each in shown.conditions}.get(TenantConditionType.CERTIFICATE_READY.value)
+    if told is None or told.reason != CertificateReason.RENEWAL_BLOCKED:
+        return ""
+    return "" if before and before.reason == told.reason else told.message.rstrip(".")
 
 
 def _led_away(mr: Managed, shown: Shown) -> str:

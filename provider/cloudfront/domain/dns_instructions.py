@@ -28,6 +28,7 @@ __all__ = [
     "lost",
     "nowhere",
     "records",
+    "states",
     "stored",
     "stored_unseen",
     "told",
@@ -104,6 +105,15 @@ def lost(status: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     """The domains that DNS led to CloudFront in the one status and does not in the other."""
     led, leads_not = _in_state(status, RecordState.PRESENT), (RecordState.MISSING, RecordState.WRONG)
     return tuple(sorted(led & _in_state(now, *leads_not)))
+
+
+def states(status: Mapping[str, Any]) -> dict[str, RecordState]:
+    """By domain: whether DNS leads its visitors to CloudFront, from the stored status."""
+    return {
+        item["name"]: RecordState(item.get("state") or RecordState.UNKNOWN)
+        for item in status.get("dnsInstructions") or ()
+        if item.get("purpose") == RecordPurpose.ROUTING
+    }
 
 
 def _in_state(status: Mapping[str, Any], *states: RecordState) -> set[str]:

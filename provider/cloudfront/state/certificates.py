@@ -12,11 +12,13 @@ not repeat requests (Developer Guide, "Request certificates for your CloudFront 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 from edgetenants_runtime.clock import parse_rfc3339
+from provider.cloudfront.state import renewals
+from provider.cloudfront.state.renewals import Renewal
 
 __all__ = [
     "Certificate",
@@ -29,8 +31,10 @@ __all__ = [
     "ends_soon",
     "known",
     "needs_request",
+    "pause",
     "requested",
     "shown",
+    "standing",
     "uncovered",
     "unfit",
     "without_detached",
@@ -92,7 +96,11 @@ class Certificate:
     requests: int = 0
     """The number of requests since the last certificate was issued."""
     replaces: Certificate | None = None
-    """The lost certificate (only ARN, status and reason) that stays attached until this one replaces it."""
+    """The certificate that stays attached until this one replaces it: it is lost, or AWS cannot renew it."""
+    renewal: Renewal | None = None
+    """Why AWS has not renewed it although it ends soon, as ACM said last; None if nothing is wrong."""
+    fresh: bool = field(default=False, compare=False)
+    """ACM described it in this reconcile; what status says may be forged."""
 
     @property
     def issued(self) -> bool:
@@ -153,6 +161,19 @@ def delay(requests: int) -> float:
     return min(_FIRST_DELAY * 2.0 ** min(requests - 1, 10), _LONGEST_DELAY) if requests else 0.0
 
 
+def pause(certificate: Certificate) -> float:
+    """Seconds from its failed request to the next one. While the certificate that it replaces is valid,
+    there is a day's time: each request leaves a certificate in ACM."""
+    urgent = certificate.replaces is None or not certificate.replaces.issued
+    return delay(certificate.requests) if urgent or not certificate.requests else _LONGEST_DELAY
+
+
+def standing(certificate: Certificate | None, attached: str | None) -> Certificate | None:
+    """The attached managed certificate while it is valid: this one, or the one that it is to replace."""
+    each = (certificate, certificate.replaces if certificate else None)
+    return next((one for one in each if one and one.issued and one.arn == attached), None)
+
+
 def needs_request(certificate: Certificate | None, inactive: Iterable[str]) -> bool:
     """A certificate has to be requested: none is pending or issued, or the issued one does not cover a domain
     that is not served."""
@@ -183,6 +204,10 @@ def after_answer(details: Certificate | None, before: Certificate | None, *, ser
         if serves and before.issued:
             return before
         return Certificate(requests=before.requests, replaces=_replaced(None, before))
+    former = before.replaces
+    if former and former.issued and details.arn == former.arn:
+        # Still the one that is to be replaced: CloudFront does not show the request yet.
+        return former if former.renewal is None else before
     # If it exists, it was requested, even if the process died before it could record that.
     was_good = before.issued and details.arn == before.arn
     requests = 0 if details.issued or was_good else max(before.requests, 1)
@@ -193,7 +218,8 @@ def after_answer(details: Certificate | None, before: Certificate | None, *, ser
         domains=details.domains or (before.domains if details.arn == before.arn else frozenset()),
         failure_reason=before.failure_reason if same else None,
         not_after=before.not_after if details.arn == before.arn else None,
-        replaces=_replaced(details.arn, before),
+        renewal=before.renewal if same else None,
+        replaces=_replaced(details.arn, before, serves=serves),
     )
 
 
@@ -205,9 +231,17 @@ def without_detached(certificate: Certificate | None, attached: str | None) -> C
     return replace(certificate, replaces=None)
 
 
-def _replaced(arn: str | None, before: Certificate) -> Certificate | None:
-    if before.lost and before.arn and before.arn != arn:
-        return Certificate(before.arn, before.status, failure_reason=before.failure_reason)
+def _replaced(arn: str | None, before: Certificate, *, serves: bool = False) -> Certificate | None:
+    if before.arn is None or before.arn == arn:
+        return before.replaces
+    if before.lost:
+        # Of two in a row, the one that is attached.
+        valid = before.replaces is not None and before.replaces.issued
+        lost = Certificate(before.arn, before.status, failure_reason=before.failure_reason)
+        return before.replaces if valid else lost
+    if before.issued and (before.renewal or serves):
+        # If it serves, the process may have died before it could record why it requested another one.
+        return replace(before, tokens=(), token_host=None, requests=0, replaces=None)
     return before.replaces
 
 
@@ -240,6 +274,7 @@ def _read(stored: Mapping[str, Any]) -> Certificate:
         not_after=stored.get("notAfter"),
         requests=int(stored.get("requests") or 0),
         replaces=_read(replaces) if replaces else None,
+        renewal=renewals.known(stored.get("renewal")),
     )
 
 
@@ -258,6 +293,7 @@ def shown(certificate: Certificate | None) -> dict[str, Any] | None:
         "notAfter": certificate.not_after,
         "requests": certificate.requests,
         "replaces": shown(certificate.replaces),
+        "renewal": renewals.shown(certificate.renewal),
     }
     return {key: value for key, value in fields.items() if value} or None
 

@@ -8,6 +8,9 @@ from functools import partial
 
 from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.certificate import outlook as outlooks
+from provider.cloudfront.certificate.outlook import Outlook
+from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.lifecycle.assessment import Assessed, told_apart
 from provider.cloudfront.state import applied as records
 from provider.cloudfront.state import certificates, diff
@@ -32,6 +35,8 @@ class Assessment(Assessed[Tenant, ObservedTenant]):
     """The new domains that need a certificate and wait until then."""
     inherited: Certificate | None = None
     """The distribution's certificate, if it is known and the tenant has none of its own."""
+    outlook: Outlook | None = None
+    """The attached certificate that AWS cannot renew, and what blocks that."""
     moves: Moves = NO_MOVES
     """The domains to take from other tenants, as found by the checks."""
 
@@ -102,7 +107,14 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
         # Removals proceed, but a tenant must have a domain.
         rest = (todo.target.domains or frozenset()) - set(lacking) or frozenset(seen.domains)
         todo = diff.compare(replace(todo.target, domains=rest), seen)
-    request = _request(todo.target, seen, certificate, may_request=may_request)
+    outlook = outlooks.of(
+        certificate,
+        seen.customizations.certificate_arn,
+        asked.certificate_request,
+        todo.target.domains or frozenset(seen.domains),
+        dns_instructions.states(mr.status),
+    )
+    request = _request(todo.target, seen, certificate, outlook, may_request=may_request)
     return Assessment(
         asked,
         applied,
@@ -114,16 +126,25 @@ def assess(  # noqa: PLR0913 - what it depends on, by name
         request,
         not_before=not_before,
         held_back=lacking if not_before and not (certificate and certificate.pending) else (),
+        outlook=outlook,
     )
 
 
 def _request(
-    target: Tenant, seen: ObservedTenant, certificate: Certificate | None, *, may_request: bool
+    target: Tenant,
+    seen: ObservedTenant,
+    certificate: Certificate | None,
+    outlook: Outlook | None,
+    *,
+    may_request: bool,
 ) -> Request | None:
     """The certificate to request now; None while a request is pending."""
     if target.certificate_request is None or (certificate and certificate.pending):
         return None
     due = certificates.needs_request(certificate, seen.inactive_domains) or _unfit(target, seen, certificate)
+    if outlook and not seen.inactive_domains:
+        # A valid certificate serves every domain: nothing but its renewal is a reason.
+        due = outlook.due and (due or outlook.replacement is None)
     needed = _lacking(target, seen, certificate) or (due and may_request)
     return target.certificate_request if needed else None
 

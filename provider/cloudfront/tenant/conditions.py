@@ -20,6 +20,7 @@ from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.certificate import conditions as certificate_conditions
+from provider.cloudfront.certificate.outlook import Outlook
 from provider.cloudfront.lifecycle.conditions import (
     INEFFECTIVE,
     LIFT_FREEZE,
@@ -64,6 +65,8 @@ class World:
     """The managed or custom certificate, if known."""
     inherited: Certificate | None = None
     """The distribution's certificate, if it is known and the tenant has none of its own."""
+    outlook: Outlook | None = None
+    """The attached certificate that AWS cannot renew, if there is one."""
     not_before: datetime | None = None
     """After too many certificate requests: when the next one is allowed."""
     held_back: tuple[str, ...] = ()
@@ -111,7 +114,7 @@ def _certificate_ready(world: World) -> Condition:
     if world.frozen and certificate_conditions.unrequested(world.asked, world.certificate):
         return frozen_certificate(world.frozen)
     return certificate_conditions.derive(
-        world.asked, world.seen, world.certificate, world.not_before, world.inherited
+        world.asked, world.seen, world.certificate, world.not_before, world.inherited, world.outlook
     )
 
 

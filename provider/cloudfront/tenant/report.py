@@ -71,6 +71,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
         served=served,
         certificate=state.certificate,
         inherited=state.inherited,
+        outlook=state.outlook,
         not_before=state.not_before,
         held_back=state.held_back,
         group=dns.group,
