@@ -17,7 +17,7 @@ import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.watching import is_true
+from tests.integration.watching import condition, is_true
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,10 @@ def known(claims: Claims, name: str) -> bool:
 
 
 def deleting(claims: Claims, name: str) -> bool:
-    """Whether the tenant is disabled and the managed resource waits for CloudFront."""
-    return enabled(claims, name) is False
+    """Whether the tenant is disabled and the managed resource says that it waits for CloudFront: then the
+    reconcile has made all of its calls."""
+    ready = condition(claims.managed(name), "Ready") if enabled(claims, name) is False else {}
+    return ready.get("reason") == "Disabling"
 
 
 def gone(claims: Claims, name: str) -> bool:

@@ -450,8 +450,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a request after which something fails does not count",
         "cloudfront/clients/tenant.py",
-        "        if effects.requested:\n",
-        "        if False:\n",
+        "        if effects.requested and request:\n            # Note it",
+        "        if False:\n            # Note it",
         "with tags that AWS refuses, one resource uses up ACM's quota all the same",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),

@@ -272,9 +272,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _wrote(self, mr: Managed, state: Assessment, effects: Effects[ObservedTenant]) -> None:
         self._memory.holders.changed(set(effects.there.domains) ^ set(state.seen.domains))
-        if effects.requested:
+        request = state.request or state.asked.certificate_request
+        if effects.requested and request:
             # Note it whatever follows: AWS counts the request.
-            request = state.request or state.asked.certificate_request
             self._note_request(mr, certificates.requested(state.certificate, request))
 
     def _note_request(self, mr: Managed, requested: Certificate) -> None:
