@@ -1,17 +1,22 @@
 """Connection groups of our own on the real control plane, and the tenants that are reached by them."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
+from botocore.exceptions import ClientError
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.conftest import leaving
 from tests.integration.test_guards import DEFAULT_CONFIG, cloudfront
 from tests.integration.test_references import ROOT, applied, tenant
 from tests.integration.watching import Object, condition, is_true
+
+ORPHAN = json.dumps({"spec": {"managementPolicies": ["Observe", "Create", "Update", "LateInitialize"]}})
 
 
 def group(claims: Claims, name: str, **fields: Any) -> Object:
@@ -86,14 +91,18 @@ def test_a_group_of_somebody_else_is_refused(groups: Claims, world: World) -> No
     default = next(g for g in world.emulator.state()["connectionGroups"] if g["IsDefault"])
     wanted = group(groups, "taken")
     wanted["metadata"]["annotations"]["crossplane.io/external-name"] = default["Name"]
-    groups.apply(wanted)
+    groups.apply(wanted, tenant(groups, "neighbour"))
+    groups.wait("a tenant in the group", lambda: is_true(groups.get("neighbour", "edt"), "Ready"))
+    world.kubectl("patch", "edt", "neighbour", "-n", groups.namespace, "--type=merge", "-p", ORPHAN)
+    world.kubectl("delete", "edt", "neighbour", "-n", groups.namespace)
     groups.wait(
         "AdoptionRefused",
         lambda: condition(groups.get("taken", "ecg"), "Ready").get("reason") == "AdoptionRefused",
     )
     assert default["Id"] in condition(groups.get("taken", "ecg"), "Ready")["message"]
 
-    # Given to it, the default group is managed, and survives.
+    # Given to it, the default group is managed, and survives. Earlier tests may have left tenants in it, too.
+    remove_tenants(groups, cloudfront(world), default["Id"])
     body = {"metadata": {"annotations": {"edgetenants.io/adopt": default["Id"]}}}
     edit(groups, "ecg", "taken", body)
     groups.wait("Ready", lambda: is_true(groups.get("taken", "ecg"), "Ready"))
@@ -103,6 +112,28 @@ def test_a_group_of_somebody_else_is_refused(groups: Claims, world: World) -> No
     assert (after["Id"], after["Enabled"]) == (default["Id"], True)
     # Other tests of this account expect a default group that no one owns.
     cloudfront(world).untag_resource(Resource=after["Arn"], TagKeys={"Items": ["edgetenants.io/owner"]})
+
+
+def remove_tenants(groups: Claims, console: Any, group_id: str) -> None:
+    """Remove all tenants of a connection group at the console."""
+
+    def left() -> list[Object]:
+        tenants: list[Object] = groups.world.emulator.state()["tenants"]
+        return [each for each in tenants if each["ConnectionGroupId"] == group_id]
+
+    def removed() -> bool:
+        for tenant_ in left():
+            with contextlib.suppress(ClientError):
+                found = console.get_distribution_tenant(Identifier=tenant_["Id"])
+                given = {"Id": tenant_["Id"], "IfMatch": found["ETag"]}
+                if found["DistributionTenant"]["Enabled"]:
+                    console.update_distribution_tenant(Enabled=False, **given)
+                else:
+                    console.delete_distribution_tenant(**given)
+        return not left()
+
+    with leaving(groups.world):
+        groups.wait("the tenants of others to go", removed)
 
 
 def test_a_claim_with_a_connection_of_its_own(claims: Claims, world: World) -> None:
