@@ -8,6 +8,7 @@ and again in the queue.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "cut",
     "cut_bytes",
     "excerpt",
+    "named",
     "wait",
 ]
 
@@ -59,6 +61,15 @@ def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """
     whole = text if text.isascii() else text.encode("utf-8", "replace").decode()
     return whole if len(whole) <= longest else whole[: longest - 1] + _CUT
+
+
+def named(names: Sequence[str], most: int = 5) -> str:
+    """A list of names, such as domains, that is short enough for a message.
+
+    >>> named(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def cut_bytes(text: str, longest: int = LONGEST_EVENT) -> str:

@@ -17,7 +17,7 @@ RUNTIME_ADMISSION = (
     Mutation(
         "warnings of any length are sent",
         "admission/review.py",
-        "_shortened(each, _LONGEST_WARNING) for each in verdict.warnings[:_MOST_WARNINGS]",
+        "cut(each, _LONGEST_WARNING) for each in verdict.warnings[:_MOST_WARNINGS]",
         "each for each in verdict.warnings",
         "the API server drops or cuts them",
         _REVIEW,

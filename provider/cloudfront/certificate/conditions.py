@@ -14,6 +14,7 @@ from apis.conditions import CertificateReason as Reason
 from apis.conditions import TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus
+from edgetenants_runtime.bounds import named
 from edgetenants_runtime.clock import rfc3339
 from provider.cloudfront.certificate.outlook import Outlook
 from provider.cloudfront.state.certificates import Certificate, Request, covers, pause
@@ -190,7 +191,7 @@ def _replacing(other: Certificate, request: Request, not_before: datetime | None
 def _not_renewed(certificate: Certificate, leftover: Sequence[str]) -> str:
     renewal = certificate.renewal
     said = ", ".join(filter(None, (renewal.status, renewal.reason))) if renewal else ""
-    has = f" It has {_few(leftover)}, which the tenant no longer has." if leftover else ""
+    has = f" It has {named(leftover, _TOLD)}, which the tenant no longer has." if leftover else ""
     return (
         f"Certificate {certificate.arn} is valid until {certificate.not_after}, and AWS has not renewed it "
         f"({said}).{has}"
@@ -200,15 +201,11 @@ def _not_renewed(certificate: Certificate, leftover: Sequence[str]) -> str:
 def _blocking(domains: Sequence[str], request: Request) -> str:
     redirect = ", or have its web server redirect the validation requests" if request.self_hosted else ""
     return (
-        f"AWS gets no proof of control of {_few(domains)}: create its records of status.dnsInstructions"
-        f"{redirect}, or remove it from the domains. If its CAA records exclude Amazon, correct them. Until "
+        f"AWS gets no proof of control of {named(domains, _TOLD)}: create its records of "
+        f"status.dnsInstructions{redirect}, or remove it from the domains. If its CAA records exclude Amazon, correct them. Until "
         "then AWS issues no certificate for the tenant, and the provider requests none. After the end of the "
         "present one, CloudFront may serve none of its domains."
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
 
 
 def _loss(certificate: Certificate) -> Reason:

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from apis.conditions import TenantReadyReason as Reason
+from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
@@ -27,7 +28,6 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import plan
 from provider.cloudfront.tenant.assessment import Assessment
-from provider.cloudfront.tenant.conditions import named
 from provider.cloudfront.tenant.plan import NO_MOVES, Moves
 
 __all__ = ["Checks", "Passed"]

@@ -16,6 +16,7 @@ import structlog
 from apis.conditions import CertificateReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
@@ -214,7 +215,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if not had:
             return None
         less = replace(asked, domains=had, certificate_request=_requesting(asked.certificate_request, had))
-        return less, conditions.named(sorted((asked.domains or frozenset()) - had))
+        return less, named(sorted((asked.domains or frozenset()) - had))
 
     def _had(self, mr: Managed, asked: Tenant) -> frozenset[str]:
         """The domains that this resource or its namespace served before and that no one else has now; none if
@@ -376,6 +377,6 @@ def _led_away(mr: Managed, shown: Shown) -> str:
     if not lost:
         return ""
     return (
-        f"DNS no longer leads {conditions.named(lost)} to CloudFront, so visitors do not get there. "
+        f"DNS no longer leads {named(lost)} to CloudFront, so visitors do not get there. "
         "Create the records of status.dnsInstructions again"
     )

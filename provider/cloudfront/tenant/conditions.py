@@ -8,7 +8,7 @@ The only stored input is Ready itself: its last value shows whether the tenant w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -16,6 +16,7 @@ from typing import Final
 from apis.conditions import DeployedReason, DnsReason, TenantConditionType, TenantReadyReason
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, available
 from edgetenants_runtime.api.conditions import creating as ready_creating
+from edgetenants_runtime.bounds import named
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import FieldDiff
 from provider.cloudfront.aws.retries import not_ready
@@ -35,7 +36,7 @@ from provider.cloudfront.state.certificates import Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["World", "absent", "certificate_after_conflict", "derive", "dns", "frozen_certificate", "named"]
+__all__ = ["World", "absent", "certificate_after_conflict", "derive", "dns", "frozen_certificate"]
 
 
 _MOST_UNSET: Final = 10
@@ -196,11 +197,6 @@ def _without_effect(world: World) -> Finding | None:
 def _unserved(world: World) -> list[str]:
     asked = world.asked.domains or frozenset(world.seen.domains)
     return sorted(asked - set(world.seen.active_domains))
-
-
-def named(names: Sequence[str], most: int = 5) -> str:
-    """A list of names, such as domains, that is short enough for a message."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _inactive_domains(world: World) -> Finding | None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from edgetenants_runtime.bounds import cut
+
 __all__ = ["API_VERSION", "BadReview", "Request", "Verdict", "parse", "response"]
 
 API_VERSION: Final = "admission.k8s.io/v1"
@@ -97,17 +99,11 @@ def response(uid: str, verdict: Verdict) -> dict[str, Any]:
             "status": "Failure",
             "code": _INVALID,
             "reason": "Invalid",
-            "message": _shortened("; ".join(verdict.problems), _LONGEST_MESSAGE),
+            "message": cut("; ".join(verdict.problems), _LONGEST_MESSAGE),
         }
     if verdict.warnings:
-        answer["warnings"] = [
-            _shortened(each, _LONGEST_WARNING) for each in verdict.warnings[:_MOST_WARNINGS]
-        ]
+        answer["warnings"] = [cut(each, _LONGEST_WARNING) for each in verdict.warnings[:_MOST_WARNINGS]]
     return {"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": answer}
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:
