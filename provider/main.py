@@ -89,7 +89,7 @@ TREES = (
 def wire(
     client: KubeClient, clock: Clock, settings: Settings, policy: Policy, webhooks: Webhooks | None = None
 ) -> Manager:
-    """Wire the parts. Raises OSError if the port of the webhooks is in use."""
+    """Wire the parts. Raises StartFailed if the port of the webhooks is in use."""
     manager = Manager(client, clock, settings)
     accounts = Accounts(clock, Instruments(manager.metrics.registry))
     tenants: list[Controller] = []
@@ -148,11 +148,23 @@ def wire(
 
 def admit(manager: Manager, webhooks: Webhooks, facts: Facts, namespace: str) -> None:
     """Serve the webhooks. Without a usable certificate, the provider works without them: they give early
-    feedback only. Raises OSError if their port is in use."""
+    feedback only.
+
+    Raises:
+        StartFailed: their port is in use.
+    """
     if problem := webhooks.certificate.problem:
-        _log.error("cannot use the certificate of the webhooks; there are none", error=problem)
+        _log.error(
+            "cannot use the certificate of the webhooks, so writes are not checked; correct the files of "
+            "--webhook-certificates and restart",
+            error=problem,
+        )
         return
-    manager.admit(webhooks.address, webhooks.port, webhooks.certificate, rules.checks(facts, namespace))
+    checks = rules.checks(facts, namespace)
+    try:
+        manager.admit(webhooks.address, webhooks.port, webhooks.certificate, checks)
+    except OSError as error:
+        raise StartFailed(f"--webhook-port {webhooks.port}: {error}") from error
 
 
 def keep_domains(
@@ -263,20 +275,20 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
         client = connect(options.text(given["kubeconfig"]))
         policy = options.policy(given, installation_id(given, client, settings))
         clock = start_clock(options.text(given["clock_url"]))
-        return started(lambda: wire(client, clock, settings, policy, options.webhooks(given)))
+        return started(wire(client, clock, settings, policy, options.webhooks(given)))
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
         return 1
 
 
-def started(wired: Callable[[], Manager]) -> int:
+def started(manager: Manager) -> int:
     """Run until stopped, and return the exit code.
 
     Raises:
         StartFailed: a port is in use.
     """
     try:
-        return wired().run()
+        return manager.run()
     except OSError as error:
         raise _port_taken(error) from error
 
@@ -320,7 +332,7 @@ def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Sett
 
 
 def _port_taken(error: OSError) -> StartFailed:
-    return StartFailed(f"--health-port, --metrics-port or --webhook-port: {error}")
+    return StartFailed(f"--health-port or --metrics-port: {error}")
 
 
 def start_clock(url: str | None) -> Clock:

@@ -202,7 +202,8 @@ def _blocking(domains: Sequence[str], request: Request) -> str:
     redirect = ", or have its web server redirect the validation requests" if request.self_hosted else ""
     return (
         f"AWS gets no proof of control of {named(domains, _TOLD)}: create its records of "
-        f"status.dnsInstructions{redirect}, or remove it from the domains. If its CAA records exclude Amazon, correct them. Until "
+        f"status.dnsInstructions{redirect}, or remove it from the domains. If its CAA records exclude "
+        "Amazon, correct them. Until "
         "then AWS issues no certificate for the tenant, and the provider requests none. After the end of the "
         "present one, CloudFront may serve none of its domains."
     )

@@ -7,9 +7,11 @@ from datetime import timedelta
 from resource import RLIM_INFINITY
 
 import pytest
+import trustme
 from click.testing import CliRunner
 from structlog.testing import capture_logs
 
+from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
@@ -202,8 +204,29 @@ def test_a_taken_port_is_told_with_the_flags():
         def run(self):
             raise OSError(98, "Address already in use")
 
-    with pytest.raises(main.StartFailed, match=r"--health-port, --metrics-port or --webhook-port: .*in use"):
-        main.started(Taken)
+    with pytest.raises(main.StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
+        main.started(Taken())
+
+
+def test_a_taken_port_of_the_webhooks_is_told_with_its_flag(tmp_path):
+    class Taken:
+        def admit(self, *_):
+            raise OSError(98, "Address already in use")
+
+    leaf = trustme.CA().issue_cert("localhost")
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "tls.crt"))
+    leaf.private_key_pem.write_to_path(str(tmp_path / "tls.key"))
+    given = options.Webhooks(Certificate.of_folder(tmp_path), "127.0.0.1", 9443, dns=False)
+    with pytest.raises(main.StartFailed, match=r"--webhook-port 9443: .*already in use"):
+        main.admit(Taken(), given, None, "crossplane-system")
+
+
+def test_without_a_usable_certificate_there_are_no_webhooks(tmp_path):
+    given = options.Webhooks(Certificate.of_folder(tmp_path), "127.0.0.1", 9443, dns=False)
+    with capture_logs() as logs:
+        main.admit(None, given, None, "crossplane-system")
+    assert "--webhook-certificates" in logs[0]["event"]
+    assert str(tmp_path / "tls.crt") in logs[0]["error"]
 
 
 class Cached:
