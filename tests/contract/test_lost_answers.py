@@ -280,3 +280,18 @@ def test_a_refusal_by_a_check_or_aws_costs_no_write_that_changes_nothing(aws, ki
     made.reconcile()
     written = [line for line in made.world.journal[before:] if line.startswith("metadata")]
     assert len(written) == (0 if kind is TENANTS else 2)
+
+
+@both
+def test_a_creation_that_the_pace_holds_back_costs_no_write(aws, kind):
+    """While AWS throttles, many resources wait for their turn, and each write wakes their claims."""
+    made = Provider(aws, kind)
+    aws.fault(made.operation, code="ThrottlingException", status=429)
+    made.reconcile()
+    assert not meta.creation(made.world.mr.annotations).incomplete
+    before = len(made.world.journal)
+    made.world.reconcile()
+    assert not [line for line in made.world.journal[before:] if line.startswith("metadata")]
+    assert made.there == []
+    made.reconcile()
+    assert len(made.there) == 1

@@ -324,6 +324,14 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/aws/test_errors.py",),
     ),
     Mutation(
+        "a creation that waits for its turn is announced",
+        "cloudfront/clients/skeleton.py",
+        "        with announcing(before.announce):\n",
+        "        before.announce()\n        if True:\n",
+        "while AWS throttles creations, each try of a waiting resource writes it twice and wakes its claim",
+        ("contract/test_lost_answers.py",),
+    ),
+    Mutation(
         "a creation is sent twice",
         "cloudfront/aws/hooks.py",
         "    if operation is not None and operations.creates(operation.name):\n",

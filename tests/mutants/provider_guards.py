@@ -46,8 +46,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "a creation is not announced before the call",
         "cloudfront/clients/skeleton.py",
-        "        before.announce()\n",
-        "",
+        "        with announcing(before.announce):\n",
+        "        if True:\n",
         "a kill during the second creation leaves the record of the first one, which was refused",
         _CREATION,
     ),

@@ -1,7 +1,7 @@
 """Hooks around each request of one provider config's clients, on botocore's events.
 
     before   check the deadline, whether it may write,        after   count it, note throttling, drop expired
-             and the account's pace                                   credentials
+             and the account's pace; announce a creation              credentials
 
 The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
@@ -24,11 +24,12 @@ from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsErro
 from provider.cloudfront.aws.metrics import CallMetrics
 from provider.cloudfront.aws.throttling import Pace
 
-__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "only_reading", "reads_only"]
+__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_reading", "reads_only"]
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
+_announce: ContextVar[Callable[[], None] | None] = ContextVar("announce", default=None)
 
 
 @contextmanager
@@ -44,6 +45,25 @@ def only_reading() -> Iterator[None]:
 def reads_only() -> bool:
     """Whether `only_reading` is active: this is a rehearsal."""
     return _reading.get()
+
+
+@contextmanager
+def announcing(announce: Callable[[], None]) -> Iterator[None]:
+    """Call `announce` right before each request of the block that creates an object. A creation that the
+    account's pace holds back is not announced, as nothing is sent. An error of `announce` passes through, and
+    the request is not sent."""
+    token = _announce.set(announce)
+    try:
+        yield
+    finally:
+        _announce.reset(token)
+
+
+def announce_creation() -> None:
+    """A request that creates an object is sent next."""
+    announce = _announce.get()
+    if announce is not None:
+        announce()
 
 
 class Hooks:
@@ -71,6 +91,8 @@ class Hooks:
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
         self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
+        if operations.creates(model.name):
+            announce_creation()
         deadline.check(f"the call {model.name}")
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 

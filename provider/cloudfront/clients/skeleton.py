@@ -31,6 +31,7 @@ from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import announcing
 from provider.cloudfront.aws.retries import before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, Wait, run
@@ -281,8 +282,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _create(self, mr: Managed, asked: Wanted, before: Observation) -> Change:
         with before_creation():
             asked, unchecked = self._check_creation(mr, asked)
-        before.announce()
-        effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
+        with announcing(before.announce):
+            effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
         if effects.error:
             raise self._creation_failed(mr, asked, effects.error) from effects.error
         made = effects.there

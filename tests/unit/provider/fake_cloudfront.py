@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from provider.cloudfront.aws.calls import Caller, Page
 from provider.cloudfront.aws.domain_calls import Conflict, DnsVerdict
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import announce_creation
 from provider.cloudfront.state.certificates import Certificate, Token
 from provider.cloudfront.state.distribution import Distribution
 from provider.cloudfront.state.group import ObservedGroup
@@ -437,6 +438,8 @@ class _Call:
         self.index = index
         if self.fake.die == (index, "before"):
             raise Killed
+        if self.operation.startswith("Create"):
+            announce_creation()
         self.fake.journal.append(self.operation)
         if self.operation in self.fake.refuse:
             raise self.fake.refuse[self.operation]
