@@ -384,6 +384,7 @@ class Manager:
             connections=ConnectionPublisher(self._client, settings.namespace, self._published),
             recorder=self._recorder,
             rng=self._rng,
+            now=self._client.server_time.now,
             resolve=lambda mr: references.resolve(mr, kind.references, self._targets),
             pace=Pace(
                 poll_interval=settings.poll_interval,

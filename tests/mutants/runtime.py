@@ -165,7 +165,7 @@ RECONCILER = (
     Mutation(
         "a deletion does not wait for an interrupted creation to show",
         "reconcile/reconciler.py",
-        "return uncertain and asked is not None and meta.within(longest, asked, now)",
+        "return uncertain and asked is not None and meta.within(longest, asked, self.deps.now())",
         "return False",
         "its external resource would be an orphan",
         HISTORIES,

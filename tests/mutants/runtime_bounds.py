@@ -213,11 +213,27 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a lost answer is forgotten at once",
         "reconcile/reconciler.py",
-        "        if known.unanswered_at and meta.within(longest, known.unanswered_at, now):\n"
+        "        if known.unanswered_at is not None and self.deps.uptime() < known.unanswered_at + longest:\n"
         "            return True\n",
         "",
         "a call that outlasts the deletion's own time leaves its tenant behind",
         OPEN,
+    ),
+    Mutation(
+        "a step of the clock ends the wait for a lost answer",
+        "reconcile/reconciler.py",
+        "self.deps.uptime() < known.unanswered_at + longest",
+        "self.deps.now().timestamp() < known.unanswered_at + longest",
+        "the clock of a node is corrected, and the tenant of a call under way is left behind",
+        OPEN,
+    ),
+    Mutation(
+        "the node's clock counts, not the API server's",
+        "kube/client.py",
+        '        self.server_time.answered(sent, response.headers.get("Date"))\n',
+        "",
+        "on a node whose clock is wrong, the tenant of a call under way is left behind",
+        ("kube/test_server_time.py",),
     ),
     Mutation(
         "a call is waited for as long as one that succeeded",
@@ -241,7 +257,7 @@ RUNTIME_BOUNDS = (
         "a process that stands down amid a creation forgets it",
         "reconcile/reconciler.py",
         "            # The call may have been sent.\n"
-        "            self.known.unanswered(self.mr.uid, self.deps.now())\n",
+        "            self.known.unanswered(self.mr.uid, self.deps.uptime())\n",
         "            self.known.refused(self.mr.uid)\n",
         "a tenant is left behind",
         OPEN,

@@ -8,6 +8,22 @@ QUEUE = ("queueing/test_queue.py",)
 
 FOLLOWING = (
     Mutation(
+        "objects of a history that no longer exists are kept",
+        "kube/cache.py",
+        "        self._forget_what_never_was(obj, list_version)\n",
+        "",
+        "after a restore with raised versions, a suspended tenant stays dark",
+        ("kube/test_informer.py",),
+    ),
+    Mutation(
+        "a list that is older than our own write is believed",
+        "kube/cache.py",
+        "_version(obj) < _version(old) <= list_version",
+        "_version(obj) < _version(old)",
+        "the provider acts on what it has changed since",
+        ("kube/test_informer.py",),
+    ),
+    Mutation(
         "an older event wins over our own write",
         "kube/cache.py",
         "_version(obj) <= _version(old)",
@@ -26,7 +42,7 @@ FOLLOWING = (
     Mutation(
         "a list drops what is newer",
         "kube/cache.py",
-        "if key not in present and known is not None and _version(known) <= _number(resource_version):",
+        "if key not in present and known is not None and _version(known) <= version:",
         "if key not in present and known is not None:",
         "a resource that was just created would be forgotten",
         INFORMER,

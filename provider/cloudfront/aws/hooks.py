@@ -1,7 +1,7 @@
 """Hooks around each request of one provider config's clients, on botocore's events.
 
     before   check the deadline, whether it may write,        after   count it, note throttling, drop expired
-             and the account's pace; announce a creation              credentials
+             and the account's pace; announce a creation              credentials, refuse what is not from AWS
 
 The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ConnectionClosedError
 
-from edgetenants_runtime import deadline
+from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront.aws import operations
 from provider.cloudfront.aws.error_translation import translated
@@ -28,6 +28,7 @@ __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
+_PAGES: Final = (b"<html", b"<!doctype html")
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
 _announce: ContextVar[Callable[[], None] | None] = ContextVar("announce", default=None)
 
@@ -91,6 +92,9 @@ class Hooks:
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
         self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
+        if operations.writes(model.name):
+            # The pace may have let it wait for long.
+            leading.check(f"the call {model.name}")
         if operations.creates(model.name):
             announce_creation()
         deadline.check(f"the call {model.name}")
@@ -101,6 +105,7 @@ class Hooks:
         if http_response.status_code < 300:
             self._count(context, None)
             self.pace.answered(made.operation, made.began)
+            _check_origin(made.operation, http_response, parsed)
             return
         error = AwsError.of(made.operation, parsed)
         self._count(context, error)
@@ -122,6 +127,17 @@ class Hooks:
     def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
         made: _Call = context[_WATCH]
         self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
+
+
+def _check_origin(operation: str, http_response: Any, parsed: Any) -> None:
+    """A list is from AWS. botocore reads a proxy's page as an empty list, and the provider acts on those."""
+    if not operations.has_pages(operation):
+        return
+    content = http_response.content.lstrip()[:16].lower()
+    named = parsed.get("ResponseMetadata", {}).get("RequestId")
+    if not named or not content or content.startswith(_PAGES):
+        words = "the response does not look like one of AWS: it has no request id, or is empty or a web page"
+        raise AwsError(operation, "Endpoint", words)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from apis.connectiongroup import ConnectionGroupParameters
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules import init_provider
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.observed import Observed
+from provider.cloudfront.state.observed import Observed, identifying
 
 __all__ = ["FIELDS", "Group", "ObservedGroup", "at_creation", "at_provider", "from_for_provider", "read"]
 
@@ -57,11 +57,15 @@ class ObservedGroup(Observed):
 
 
 def read(answer: Mapping[str, Any], etag: str) -> ObservedGroup:
-    """Read a response's `ConnectionGroup`, or an item of a list. The API model has every member optional."""
+    """Read a response's `ConnectionGroup`, or an item of a list. The API model has every member optional.
+
+    Raises:
+        LookupError: it does not say which group it is.
+    """
     return ObservedGroup(
-        id=answer.get("Id", ""),
-        arn=answer.get("Arn", ""),
-        name=answer.get("Name", ""),
+        id=identifying(answer, "Id"),
+        arn=identifying(answer, "Arn"),
+        name=identifying(answer, "Name"),
         etag=etag,
         routing_endpoint=answer.get("RoutingEndpoint") or None,
         status=answer.get("Status", ""),

@@ -17,6 +17,7 @@ __all__ = [
     "account_of",
     "at_provider",
     "domains_in",
+    "identifying",
     "tenant",
     "without_tenant",
 ]
@@ -79,12 +80,16 @@ class ObservedTenant(Observed):
 
 
 def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
-    """Read the `DistributionTenant` of a response. The API model has every member optional."""
+    """Read the `DistributionTenant` of a response. The API model has every member optional.
+
+    Raises:
+        LookupError: it does not say which tenant it is.
+    """
     created = answer.get("CreatedTime")
     return ObservedTenant(
-        id=answer.get("Id", ""),
-        arn=answer.get("Arn", ""),
-        name=answer.get("Name", ""),
+        id=identifying(answer, "Id"),
+        arn=identifying(answer, "Arn"),
+        name=identifying(answer, "Name"),
         etag=etag,
         distribution_id=answer.get("DistributionId", ""),
         connection_group_id=answer.get("ConnectionGroupId") or None,
@@ -95,6 +100,18 @@ def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
         customizations=_customizations(answer.get("Customizations") or {}),
         created_time=_rfc3339(created) if isinstance(created, datetime) else None,
     )
+
+
+def identifying(answer: Mapping[str, Any], member: str) -> str:
+    """Return a member without which nobody knows whose the external resource is: whose name is unknown would
+    count as that of another owner.
+
+    Raises:
+        LookupError: it is missing or empty.
+    """
+    if not (value := answer.get(member)):
+        raise KeyError(member)
+    return str(value)
 
 
 def account_of(arn: str) -> str | None:

@@ -158,6 +158,7 @@ class Stage:
                 rng=random.Random(1),  # noqa: S311 - a history repeats
                 pace=Pace(jitter=0.0),
                 now=self.now,
+                uptime=lambda: self.time.timestamp(),  # noqa: PLW0108 - the time is another object each time
             ),
         )
         for mr in MANAGED:

@@ -133,15 +133,30 @@ class Cache:
     def replaced(self, objects: Iterable[JsonObject], resource_version: str) -> list[ObjectChange]:
         """Put in a whole list of that resource version; objects that are not in it are deleted, unless
         newer."""
-        listed = list(objects)
-        changes = [change for obj in listed for change in self.changed(obj, listed=True)]
+        listed, version = list(objects), _number(resource_version)
+        changes = [change for obj in listed for change in self._replace(obj, version)]
         present = {key_of(obj) for obj in listed}
         for key in self.keys():
             known = self.get(key)
-            if key not in present and known is not None and _version(known) <= _number(resource_version):
+            if key not in present and known is not None and _version(known) <= version:
                 gone = self.deleted(known)
                 changes += [gone] if gone else []
         return changes
+
+    def _replace(self, obj: JsonObject, list_version: int) -> tuple[ObjectChange, ...]:
+        self._forget_what_never_was(obj, list_version)
+        return self.changed(obj, listed=True)
+
+    def _forget_what_never_was(self, obj: JsonObject, list_version: int) -> None:
+        """A list that reaches further than the known object, and has an earlier version of it: the server's
+        state was replaced by an older one, and its versions were raised (`etcdutl snapshot restore
+        --bump-revision`). The known object is of a history that no longer exists."""
+        key = key_of(obj)
+        with self._lock:
+            old = self._objects.get(key)
+            if old is not None and _version(obj) < _version(old) <= list_version:
+                metadata = {**old["metadata"], "resourceVersion": ""}
+                self._objects[key] = {**old, "metadata": metadata}
 
     def add_index(self, name: str, index: Index) -> None:
         """Add an index. Call it before any object is put in."""

@@ -18,6 +18,7 @@ from urllib3.util import Retry
 
 from edgetenants_runtime.bounds import wait
 from edgetenants_runtime.kube.errors import Forbidden, Invalid, KubeError, Operation, refusal, why
+from edgetenants_runtime.kube.server_time import ServerTime
 from edgetenants_runtime.kube.watch import Watch
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
 
@@ -86,6 +87,8 @@ class KubeClient:
         self._timeout = _TIMEOUT
         self._silence = watch_silence
         self._answered: Callable[[str, int], None] = lambda _method, _code: None
+        self.server_time = ServerTime()
+        """The time of the API server; copies of the client share it."""
 
     @classmethod
     def from_kubeconfig(
@@ -234,6 +237,7 @@ class KubeClient:
             header_params=headers,
             auth_settings=["BearerToken"],
         )
+        sent = self.server_time.sent()
         try:
             timeout = request.timeout or self._timeout
             answer = self._api.call_api(*prepared[:3], request.body, _request_timeout=timeout)
@@ -242,6 +246,7 @@ class KubeClient:
             raise KubeError(request.operation, 0, why(error)) from error
         response: BaseHTTPResponse = answer.response
         self._answered(request.method, response.status)
+        self.server_time.answered(sent, response.headers.get("Date"))
         return self._checked(request.operation, response)
 
     def _checked(self, operation: Operation, response: BaseHTTPResponse) -> BaseHTTPResponse:

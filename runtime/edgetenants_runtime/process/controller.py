@@ -16,11 +16,11 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey, key_of
 from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
 from edgetenants_runtime.providerconfigs import ProviderConfigs
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
-from edgetenants_runtime.reconcile.guard import StandDown
 from edgetenants_runtime.reconcile.reconciler import Reconciler
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 

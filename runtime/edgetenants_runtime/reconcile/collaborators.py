@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from edgetenants_runtime.clock import utc_now
+from edgetenants_runtime.clock import SystemClock, utc_now
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.reconcile.connection import ConnectionPublisher
@@ -47,6 +47,9 @@ class Collaborators:
     rng: random.Random
     pace: Pace = Pace()
     now: Callable[[], datetime] = utc_now
+    """The time to compare with what the API server and other processes wrote; see `kube.server_time`."""
+    uptime: Callable[[], float] = SystemClock().now
+    """Real seconds on a monotonic clock, for durations within this process: no step of `now` matters."""
     deletion_held: Callable[[Managed], str] = lambda _: ""
     """Why the external resource of a managed resource that is being deleted must be kept, and how to proceed;
     "" if it may be deleted. Raises KubeError if that is unknown at present. See `deletion.DeletionHold`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-from edgetenants_runtime import deadline
+from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.external import (
     Change,
@@ -16,21 +17,10 @@ from edgetenants_runtime.external import (
     RecordsDeletions,
     TellsOfWaiting,
 )
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["GuardedConnector", "Sightings", "StandDown"]
-
-
-class StandDown(BaseException):
-    """This process may no longer act: another one leads, or its shutdown time is over.
-
-    Not an Exception, so that no caller takes it for a failure of the resource and writes it to status.
-    """
-
-    def __init__(self, before: str, *, made_nothing: bool = False) -> None:
-        """`before` is the action that was not started; `made_nothing`: the external client was not called."""
-        super().__init__(before)
-        self.made_nothing = made_nothing
+__all__ = ["GuardedConnector", "Sightings"]
 
 
 class Sightings(Protocol):
@@ -54,7 +44,7 @@ class GuardedConnector:
 
     def connect(self, mr: Managed) -> ExternalClient:
         """See `Connector.connect`."""
-        return _Guarded(self._connector.connect(mr), self._begin, self._sightings)
+        return _Guarded(self._connector.connect(mr), self._writing, self._sightings)
 
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
         """See `TellsOfWaiting.waiting`."""
@@ -68,17 +58,25 @@ class GuardedConnector:
             return self._connector.deletion_record(mr)
         return {}
 
-    def _begin(self, write: str) -> None:
+    @contextmanager
+    def _writing(self, write: str) -> Iterator[None]:
         if not self._may_act():
             raise StandDown(write, made_nothing=True)
         deadline.check(write, made_nothing=True)
+        with leading.within(self._may_act):
+            yield
 
 
 class _Guarded:
     """An external client; see `GuardedConnector`."""
 
-    def __init__(self, client: ExternalClient, begin: Callable[[str], None], sightings: Sightings) -> None:
-        self._client, self._begin, self._sightings = client, begin, sightings
+    def __init__(
+        self,
+        client: ExternalClient,
+        writing: Callable[[str], AbstractContextManager[None]],
+        sightings: Sightings,
+    ) -> None:
+        self._client, self._writing, self._sightings = client, writing, sightings
 
     def observe(self, mr: Managed) -> Observation:
         seen = self._client.observe(mr)
@@ -87,12 +85,12 @@ class _Guarded:
         return seen
 
     def create(self, mr: Managed, seen: Observation) -> Change:
-        self._begin("the creation")
-        return self._client.create(mr, seen)
+        with self._writing("the creation"):
+            return self._client.create(mr, seen)
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        self._begin("the update")
-        change = self._client.update(mr, seen)
+        with self._writing("the update"):
+            change = self._client.update(mr, seen)
         self._sightings.repaired(mr)
         return change
 
@@ -101,5 +99,5 @@ class _Guarded:
             self._client.disconnect()
 
     def delete(self, mr: Managed, seen: Observation) -> Change:
-        self._begin("the deletion")
-        return self._client.delete(mr, seen)
+        with self._writing("the deletion"):
+            return self._client.delete(mr, seen)

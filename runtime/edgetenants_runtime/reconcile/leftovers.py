@@ -27,8 +27,8 @@ from edgetenants_runtime.clock import Stopwatch, rfc3339, utc_now
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Connector, Disconnects
 from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.reconcile.guard import StandDown
 
 __all__ = ["Leftovers"]
 

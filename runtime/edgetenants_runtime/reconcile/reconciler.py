@@ -10,7 +10,6 @@ import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 import structlog
 
@@ -20,9 +19,9 @@ from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient
 from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
-from edgetenants_runtime.reconcile.guard import StandDown
 from edgetenants_runtime.reconcile.status_writer import StatusWriter
 from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, step
 from edgetenants_runtime.rules import immutable, late_init, meta, policies
@@ -68,8 +67,8 @@ class _Creations:
     """The external resource was observed since the last creation started, so its absence is not a delay."""
     refused: bool = False
     """Every creation since the last success was clearly rejected: no external resource can appear."""
-    unanswered_at: datetime | None = None
-    """When the last creation with unknown result ended."""
+    unanswered_at: float | None = None
+    """When the last creation with unknown result ended, as `Collaborators.uptime`."""
     unwritten: Mapping[str, str] = field(default_factory=dict)
     """Annotations with the result of the last creation that could not be written yet, including the name that
     the external API chose."""
@@ -97,8 +96,8 @@ class _Known:
     def refused(self, uid: str) -> None:
         self._note(uid, replace(self.of(uid), refused=True))
 
-    def unanswered(self, uid: str, now: datetime) -> None:
-        self._note(uid, replace(self.of(uid), refused=False, unanswered_at=now))
+    def unanswered(self, uid: str, uptime: float) -> None:
+        self._note(uid, replace(self.of(uid), refused=False, unanswered_at=uptime))
 
     def unwritten(self, uid: str, annotations: Mapping[str, str]) -> None:
         self._note(uid, replace(self.of(uid), unwritten=dict(annotations)))
@@ -294,21 +293,21 @@ class _Pass(StatusWriter):
     def may_yet_be_made(self) -> bool:
         """The result of the last creation is unknown, and its call may still be running. If the managed
         resource were released now, the external resource would be orphaned."""
-        now, longest = self.deps.now(), self.deps.pace.uncertain_grace
-        known = self.known.of(self.mr.uid)
-        if known.unanswered_at and meta.within(longest, known.unanswered_at, now):
+        longest, known = self.deps.pace.uncertain_grace, self.known.of(self.mr.uid)
+        if known.unanswered_at is not None and self.deps.uptime() < known.unanswered_at + longest:
             return True
         if known.seen or known.refused or self.mr.deletion_began:
             return False
         # Another process's knowledge is lost. It started the creation before the deletion was requested.
         asked = self.mr.deleted_at
         uncertain = meta.creation(self.mr.annotations).attempted_since_success
-        return uncertain and asked is not None and meta.within(longest, asked, now)
+        return uncertain and asked is not None and meta.within(longest, asked, self.deps.now())
 
     def await_existence(self) -> Outcome:
         self.tell(EventReason.PENDING, "Waiting for external resource existence to be confirmed")
         if self.mr.deleted:
-            why = _UNANSWERED if self.known.of(self.mr.uid).unanswered_at else _RESTARTED
+            known = self.known.of(self.mr.uid)
+            why = _UNANSWERED if known.unanswered_at is not None else _RESTARTED
             # Do not set Ready to Deleting: that means that the external resource is known.
             self.report(
                 synced=conditions.reconcile_success(
@@ -430,7 +429,7 @@ class _Pass(StatusWriter):
         elif not _nothing_was_made(cause):
             # Do not record a failure: it would be retried, and a generated name could get two external
             # resources.
-            self.known.unanswered(self.mr.uid, self.deps.now())
+            self.known.unanswered(self.mr.uid, self.deps.uptime())
         elif self.none_is_open:
             self.known.refused(self.mr.uid)
             self.note_failed_creation()
@@ -441,7 +440,7 @@ class _Pass(StatusWriter):
     def cut_off(self, why: BaseException) -> None:
         if not (isinstance(why, StandDown) and why.made_nothing):
             # The call may have been sent.
-            self.known.unanswered(self.mr.uid, self.deps.now())
+            self.known.unanswered(self.mr.uid, self.deps.uptime())
             return
         self.nothing_was_sent()
         recorded = self.none_is_open and bool(self.seen.creation_record)

@@ -42,6 +42,8 @@ class World:
         self.external = FakeExternal(self._log)
         self.recorder = FakeRecorder(self._log)
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
+        self.wrong = timedelta(0)
+        """By how much the clock of the process is wrong."""
         self.pace = Pace(jitter=0.0)
         self.held: str | Exception = ""
         """Why deletions are held, or the error that prevents the check."""
@@ -79,6 +81,7 @@ class World:
                 rng=random.Random(1),  # noqa: S311 - a test repeats
                 pace=self.pace,
                 now=self.now,
+                uptime=self.uptime,
                 deletion_held=self._deletion_held,
                 resolve=lambda mr: references.resolve(mr, self.kind.references, Targets(self.objects)),
             ),
@@ -106,9 +109,13 @@ class World:
         raise AssertionError(f"not settled after {times} reconciles: {self.journal}")
 
     def now(self) -> datetime:
-        """The current time; each call advances it by a millisecond."""
+        """The current time as the process sees it; each call advances it by a millisecond."""
         self.time += timedelta(milliseconds=1)
-        return self.time
+        return self.time + self.wrong
+
+    def uptime(self) -> float:
+        """Seconds that no step of the clock changes."""
+        return self.time.timestamp()
 
     def _deletion_held(self, mr: Managed) -> str:
         del mr

@@ -217,6 +217,26 @@ def test_a_server_restored_from_a_backup_is_believed(api: Any, informer: Informe
     ]
 
 
+def test_a_backup_restored_with_raised_versions_is_believed(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    """`etcdutl snapshot restore --bump-revision`: a new version of the list, the objects of the backup."""
+    gone = {"code": 410, "reason": "Expired", "message": "too old resource version"}
+    api.lists = [page(700, obj("a", 650), obj("b", 600)), page(9000, obj("a", 30), obj("b", 600))]
+    api.watches = [[event("ERROR", gone)], "hang"]
+    informer.start()
+    until(lambda: version(informer.cache, "a") == "30")
+    assert told(informer) == ["Listed a", "Listed b", "Modified a"]
+
+
+def test_a_list_that_is_older_than_our_own_write_changes_nothing() -> None:
+    cache = Cache()
+    cache.replaced([obj("a", 5)], "7")
+    cache.observed(obj("a", 9))
+    assert cache.replaced([obj("a", 5)], "8") == []
+    assert version(cache, "a") == "9"
+
+
 def test_the_objects_go_with_their_kind_and_come_back_with_it(
     api: Any, client: KubeClient, until: Until
 ) -> None:

@@ -6,8 +6,8 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.queueing.rounds import Round
-from edgetenants_runtime.reconcile.guard import StandDown
 
 
 def test_it_begins_when_the_process_may_act_and_survives_a_bug() -> None:

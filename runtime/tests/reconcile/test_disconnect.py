@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from edgetenants_runtime import Change, Disconnects, ExternalError, Managed, NotYet, Observation
-from edgetenants_runtime.reconcile.guard import GuardedConnector, StandDown
+from edgetenants_runtime.leading import StandDown
+from edgetenants_runtime.reconcile.guard import GuardedConnector
 from edgetenants_runtime.testing import World, toy
 from edgetenants_runtime.testing.cases import SETTLED_MR, conditions_of
 

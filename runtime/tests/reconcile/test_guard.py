@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from edgetenants_runtime import Change, ExternalError, Managed, Observation, deadline
+from edgetenants_runtime import Change, ExternalError, Managed, Observation, deadline, leading
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.reconcile.guard import GuardedConnector, StandDown
+from edgetenants_runtime.leading import StandDown
+from edgetenants_runtime.reconcile.guard import GuardedConnector
 from edgetenants_runtime.testing import FakeExternal, Journal, World, toy
 
 WRITES = ("create", "update", "delete")
@@ -54,6 +55,26 @@ def test_a_process_that_may_not_act_looks_and_begins_nothing(which: str) -> None
     with pytest.raises(StandDown):
         outside.write(which)
     assert outside.journal.entries == ["external observe acme"]
+
+
+@pytest.mark.parametrize("which", WRITES)
+def test_a_client_learns_between_two_calls_that_it_may_no_longer_act(which: str) -> None:
+    outside, sent = Outside(), []
+    acting = {"may": True}
+
+    def two_calls(*_: Any) -> Change:
+        for call in ("first", "second"):
+            leading.check(call)
+            sent.append(call)
+            acting["may"] = False
+        return Change()
+
+    setattr(outside.external, which, two_calls)
+    outside.client = GuardedConnector(outside.external, lambda: acting["may"], outside.seen).connect(MR)
+    with pytest.raises(StandDown, match="second"):
+        outside.write(which)
+    assert sent == ["first"]
+    leading.check("anything, outside a reconcile")
 
 
 @pytest.mark.parametrize("which", WRITES)

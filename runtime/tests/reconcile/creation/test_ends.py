@@ -14,8 +14,9 @@ from edgetenants_runtime.clock import rfc3339_micro
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.external import Change
 from edgetenants_runtime.kube.errors import Conflict, Forbidden, KubeError, NotFound, NotServed, Operation
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.reconcile.guard import GuardedConnector, StandDown
+from edgetenants_runtime.reconcile.guard import GuardedConnector
 from edgetenants_runtime.rules import meta
 from edgetenants_runtime.testing import TOYS, World, toy
 from edgetenants_runtime.testing.cases import (

@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, ExternalError, Managed, NotYet, Observation
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.reconcile import leftovers
-from edgetenants_runtime.reconcile.guard import StandDown
 from edgetenants_runtime.reconcile.leftovers import Leftovers
 from edgetenants_runtime.testing import toy
 

@@ -8,8 +8,9 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Observation
 from edgetenants_runtime.kube.errors import Conflict, KubeError, Operation
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.reconcile.guard import GuardedConnector, StandDown
+from edgetenants_runtime.reconcile.guard import GuardedConnector
 from edgetenants_runtime.reconcile.steps import Next
 from edgetenants_runtime.rules import meta
 from edgetenants_runtime.testing import TOYS, Killed, World, toy

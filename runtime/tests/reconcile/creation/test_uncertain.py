@@ -10,8 +10,8 @@ from edgetenants_runtime import ExternalError, NotYet
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.external import Change
 from edgetenants_runtime.kube.errors import KubeError, Operation
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed
-from edgetenants_runtime.reconcile.guard import StandDown
 from edgetenants_runtime.reconcile.steps import Next
 from edgetenants_runtime.testing import TOYS, World, toy
 from edgetenants_runtime.testing.cases import conditions_of
@@ -95,6 +95,18 @@ def test_a_deletion_waits_for_what_may_yet_be_made(name: str, restarts: bool) ->
     assert "is deleted if it has not appeared after 120 s. No action is needed." in synced.message
     # That would say that what was made is known.
     assert ready is None or ready.reason != "Deleting"
+    ends_well(world)
+
+
+@pytest.mark.parametrize("seconds", [-86_400, -180, 180, 86_400])
+def test_a_step_of_the_clock_does_not_end_the_wait(seconds: float) -> None:
+    """Rule: creation.open"""
+    world = attempted(LOST)
+    world.delete()
+    world.wrong = timedelta(seconds=seconds)
+    assert waits(world)
+    passes(world, GRACE - 5)
+    assert waits(world)
     ends_well(world)
 
 

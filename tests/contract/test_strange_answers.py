@@ -1,0 +1,120 @@
+"""Answers with status 200 that AWS would not give: nothing is concluded from them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+
+from edgetenants_runtime.leading import StandDown
+from edgetenants_runtime.reconcile.guard import GuardedConnector
+from tests.contract.emulated import DISTRIBUTION, Emulated
+from tests.contract.reconciled import Reconciled
+from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
+from tests.unit.provider.world import managed
+
+WEB_PAGE = b"<!DOCTYPE html>\n<html><body>Please log in</body></html>"
+EMPTY_LIST = b"<ListDistributionTenantsResult></ListDistributionTenantsResult>"
+
+
+class _Raw:
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def stream(self, **_: Any) -> Any:
+        yield self.body
+
+
+class Changed(Reconciled):
+    """A managed resource whose provider gets other answers than AWS gave."""
+
+    def __init__(self, obj: dict[str, Any], aws: Emulated) -> None:
+        super().__init__(obj, aws)
+        self.sent: list[str] = []
+        self.passes(4)
+
+    def passes(self, times: int) -> None:
+        for _ in range(times):
+            self.time += timedelta(seconds=61)
+            self.aws.clock.advance(61)
+            self.aws.deploy()
+            self.reconcile()
+
+    def answers(self, operation: str, body: bytes, **headers: str) -> None:
+        """Answer each call of the operation with this body."""
+
+        def answer(**_: Any) -> AWSResponse:
+            return AWSResponse(self.aws.url, 200, headers, _Raw(body))
+
+        self._on("before-send", operation, answer)
+
+    def without(self, operation: str, member: str) -> None:
+        """Leave a member out of the operation's answers."""
+
+        def cut(response_dict: dict[str, Any], **_: Any) -> None:
+            body = response_dict["body"].decode()
+            start, end = body.index(f"<{member}>"), body.index(f"</{member}>") + len(member) + 3
+            response_dict["body"] = (body[:start] + body[end:]).encode()
+
+        self._on("before-parse", operation, cut)
+
+    def records(self) -> None:
+        self._on("before-send", "*", lambda event_name, **_: self.sent.append(event_name.split(".")[-1]))
+
+    def _on(self, event: str, operation: str, handler: Any) -> None:
+        [client, *_] = self.connector._accounts.of(self.configs.resolved).clients
+        client.meta.events.register(f"{event}.cloudfront.{operation}", handler)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        pytest.param(WEB_PAGE, {"x-amzn-requestid": "1"}, id="a web page"),
+        pytest.param(b"", {"x-amzn-requestid": "1"}, id="nothing"),
+        pytest.param(EMPTY_LIST, {}, id="no request id"),
+    ],
+)
+def test_a_list_that_is_not_from_aws_does_not_disable_a_group(aws, body, headers):
+    group = Changed(manifest(), aws)
+    group.answers("ListDistributionTenants", body, **headers)
+    group.delete()
+    group.passes(6)
+    assert [each["Enabled"] for each in aws.admin("GET", "state")["connectionGroups"]] == [True] * 2
+    assert "does not look like one of AWS" in group.told("Synced")[2]
+
+
+@pytest.mark.parametrize("member", ["Id", "Arn", "Name"])
+def test_a_tenant_that_does_not_say_which_it_is_is_not_released(aws, member):
+    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant.without("GetDistributionTenant", member)
+    tenant.delete()
+    tenant.passes(6)
+    assert [each["Enabled"] for each in aws.tenants] == [True]
+    assert f"does not look like one of AWS: KeyError('{member}')" in tenant.told("Synced")[2]
+
+
+class Sights:
+    def up_to_date(self, mr: Any) -> None: ...
+
+    def repaired(self, mr: Any) -> None: ...
+
+
+def test_a_leader_that_was_frozen_in_a_call_sends_no_other_one(aws):
+    leads = True
+    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant._connector = GuardedConnector(tenant.connector, lambda: leads, Sights())
+    tenant.restart()
+    tenant.passes(1)
+    tenant.records()
+
+    def freeze(**_: Any) -> None:
+        nonlocal leads
+        leads = False
+
+    tenant._on("before-send", "UpdateDistributionTenant", freeze)
+    tenant.edit(enabled=False, tags={"team": "edge"})
+    with pytest.raises(StandDown, match="the call TagResource"):
+        tenant.passes(1)
+    assert tenant.sent[-1] == "UpdateDistributionTenant"
