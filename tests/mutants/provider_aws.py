@@ -252,6 +252,14 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/safety/test_retry_delays.py",),
     ),
     Mutation(
+        "refused resources fill the memory",
+        "cloudfront/safety/retry_delays.py",
+        "            if len(self._refusals) > _MOST:\n                self._refusals.popitem(last=False)\n",
+        "",
+        "who creates and deletes resources that are refused ends the provider",
+        ("unit/provider/cloudfront/safety/test_retry_delays.py",),
+    ),
+    Mutation(
         "a change of the spec waits for its turn",
         "cloudfront/safety/retry_delays.py",
         "before.tries + 1 if before and before.asked == asked else 1",

@@ -12,6 +12,22 @@ CONFIGS = (
         ("config/test_providerconfigs.py",),
     ),
     Mutation(
+        "contents of Secrets are kept for ever",
+        "config/held_secrets.py",
+        "            if len(self._read) > self.MOST_READ:\n                self._read.popitem(last=False)\n",
+        "",
+        "who creates and deletes Secrets that accept no mark ends the provider",
+        ("config/test_secret_watch.py",),
+    ),
+    Mutation(
+        "contents of any length are kept",
+        "config/held_secrets.py",
+        "            if not long:\n",
+        "            if True:\n",
+        "a thousand Secrets of a megabyte end the provider",
+        ("config/test_secret_watch.py",),
+    ),
+    Mutation(
         "roles are assumed from the provider's identity",
         "config/restrictions.py",
         "            if spec.get(field) and source != CredentialsSource.SECRET:\n",

@@ -26,7 +26,7 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.domain_calls import Conflict
 from provider.cloudfront.aws.errors import AwsError, ErrorClass
 from provider.cloudfront.checks.problems import Permitted, Problem
-from provider.cloudfront.domain.moves import TAKE_ANNOTATION, Mover, taken_from
+from provider.cloudfront.domain.moves import TAKE_ANNOTATION, Mover, taken_from, unreadable
 from provider.cloudfront.memory.domain_holders import DomainHolders
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.ownership import disclosure
@@ -38,9 +38,6 @@ __all__ = ["Holders"]
 _log = structlog.get_logger("provider.cloudfront.holders")
 
 _FIELD: Final = "spec.forProvider.domains"
-_MOST_SOURCES: Final = 200
-"""Twice the number of domains that a tenant may have."""
-_LONGEST_ID: Final = 128
 _READS_OF_SOURCES: Final = 10
 """The most source tenants that one reconcile reads."""
 _SEARCHES: Final = 20
@@ -86,15 +83,10 @@ class Holders:
     def sources(self, domains: Collection[str], tenant: str | None) -> Iterator[Problem]:
         """Find the domains that the resource may take. `tenant` is the receiving tenant; None before its
         creation. Then older answers suffice: the creation omits these domains, and they are moved later."""
+        if words := unreadable(self.mover.mr):
+            yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
+            return
         ids = taken_from(self.mover.mr)
-        if len(ids) > _MOST_SOURCES:
-            words = f"expected at most {_MOST_SOURCES} ids, got {len(ids)}"
-            yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
-            return
-        if long := next((each for each in sorted(ids) if len(each) > _LONGEST_ID), ""):
-            words = f"expected ids of at most {_LONGEST_ID} characters, got one of {len(long)}"
-            yield Problem(Reason.VALIDATION_FAILED, f"metadata.annotations[{TAKE_ANNOTATION}]: {words}")
-            return
         others, wanted = sorted(ids - {tenant}), set(domains)
         yield from self._among(others, wanted, fresh=tenant is not None)
         if tenant and wanted and not self.unfinished:

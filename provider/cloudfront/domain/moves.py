@@ -16,7 +16,7 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from"]
+__all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
 
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the receiving resource: the ids of the tenants whose domains it may take, separated by commas."""
@@ -26,9 +26,35 @@ GIVE_ANNOTATION: Final = "edgetenants.io/give-domains-to"
 namespace that uses it, so it has no effect."""
 
 
+_MOST_IDS: Final = 200
+"""Twice the number of domains that a tenant may have."""
+_LONGEST_ID: Final = 128
+_LONGEST_ADDRESS: Final = 320
+"""A namespace, a slash, and a name in CloudFront."""
+_LONGEST: Final = {
+    TAKE_ANNOTATION: _MOST_IDS * (_LONGEST_ID + len(", ")),
+    GIVE_ANNOTATION: _MOST_IDS * (_LONGEST_ADDRESS + len(", ")),
+}
+"""Characters. The provider reads these annotations of other resources too, so it reads no longer ones."""
+
+
 def taken_from(mr: Managed) -> frozenset[str]:
-    """The ids of the tenants whose domains this resource may take."""
+    """The ids of the tenants whose domains this resource may take; none if they are `unreadable`."""
     return _listed(mr, TAKE_ANNOTATION)
+
+
+def unreadable(mr: Managed) -> str:
+    """What is wrong with the ids of the tenants whose domains this resource may take; "" if nothing is."""
+    length, longest = len(mr.annotations.get(TAKE_ANNOTATION, "")), _LONGEST[TAKE_ANNOTATION]
+    ids = taken_from(mr)
+    if length > longest:
+        return f"expected at most {longest} characters, got {length}"
+    if len(ids) > _MOST_IDS:
+        return f"expected at most {_MOST_IDS} ids, got {len(ids)}"
+    long = max(map(len, ids), default=0)
+    return (
+        f"expected ids of at most {_LONGEST_ID} characters, got one of {long}" if long > _LONGEST_ID else ""
+    )
 
 
 @dataclass(frozen=True)
@@ -123,8 +149,9 @@ class Mover:
             taken = taken_from(receiver)
             if own in taken and _agrees(self.mr, receiver):
                 return True
-            further = [mr for id_ in taken for mr in takers.get(id_, ()) if _agrees(mr, receiver)]
-            ahead += [mr for mr in further if mr.uid not in met]
+            others = (mr for id_ in taken for mr in takers.get(id_, ()) if mr.uid not in met)
+            further = [mr for mr in others if _agrees(mr, receiver)]
+            ahead += further
             met |= {mr.uid for mr in further}
         return False
 
@@ -157,5 +184,7 @@ def _goes(mr: Managed) -> bool:
 
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:
-    parts = (part.strip() for part in mr.annotations.get(annotation, "").split(","))
-    return frozenset(filter(None, parts))
+    text = mr.annotations.get(annotation, "")
+    if len(text) > _LONGEST[annotation]:
+        return frozenset()
+    return frozenset(filter(None, (part.strip() for part in text.split(","))))

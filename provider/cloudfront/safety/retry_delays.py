@@ -11,7 +11,10 @@ Throttled calls are not terminal; see `aws/throttling.py`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -33,9 +36,15 @@ _ATTEMPTS: Final = "crossplane.io/external-create-"
 _T = TypeVar("_T")
 
 
+_MOST: Final = 20_000
+"""Maximum number of resources whose failures are counted: a refused resource may be deleted unnoticed, and
+anyone may create such resources again and again."""
+
+
 @dataclass(frozen=True)
 class _Refusal:
-    asked: tuple[object, ...]
+    asked: bytes
+    """Digest of the desired state: annotations may be long."""
     tries: int
 
 
@@ -45,7 +54,8 @@ class RetryDelays:
     def __init__(self, poll_seconds: float = 60.0) -> None:
         self._poll_seconds = poll_seconds
         self._lock = threading.Lock()
-        self._refusals: dict[str, _Refusal] = {}
+        self._refusals: OrderedDict[str, _Refusal] = OrderedDict()
+        """The resource that was refused last is the last one."""
         self._soon: dict[str, int] = {}
 
     def woken(self, uid: str) -> None:
@@ -56,14 +66,16 @@ class RetryDelays:
 
     def refused(self, mr: Managed, config: str) -> Retry:
         """Count a terminal failure; return when to retry."""
-        asked = (*_asked(mr), config)
+        asked = _asked(mr, config)
         with self._lock:
             if soon := self._soon.pop(mr.uid, 0):
                 self._soon |= {mr.uid: soon - 1} if soon > 1 else {}
                 return Retry.backoff()
-            before = self._refusals.get(mr.uid)
+            before = self._refusals.pop(mr.uid, None)
             tries = before.tries + 1 if before and before.asked == asked else 1
             self._refusals[mr.uid] = _Refusal(asked, tries)
+            if len(self._refusals) > _MOST:
+                self._refusals.popitem(last=False)
         if tries == 1:
             return Retry.poll()
         seconds = self._poll_seconds * 2.0 ** min(tries - 1, 30)
@@ -119,8 +131,10 @@ class DelayedRetryClient:
             raise error.but(retry=self._delays.refused(mr, self._config)) from error
 
 
-def _asked(mr: Managed) -> tuple[object, ...]:
-    """Return the desired state. Annotations in which the runtime records creations are not part of it."""
+def _asked(mr: Managed, config: str) -> bytes:
+    """Return a digest of the desired state. Annotations in which the runtime records creations are not part of
+    it."""
     ours = (_ATTEMPTS, CREATING_IN)
     annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(ours)}
-    return (mr.generation, mr.deleted, annotations, dict(mr.labels))
+    asked = (mr.generation, mr.deleted, annotations, dict(mr.labels), config)
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).digest()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import random
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,10 @@ _log = structlog.get_logger("edgetenants_runtime.heldsecrets")
 _HELD = "true"
 
 
+_Wanted = tuple[ObjectKey, tuple[str, ...]]
+"""A Secret and the keys that are wanted of it."""
+
+
 @dataclass(frozen=True)
 class _Read:
     values: Mapping[str, str | None]
@@ -51,6 +56,11 @@ class HeldSecrets:
     time."""
     MARKS = 5
     """How often one Secret is marked in that time."""
+    MOST_READ = 1000
+    """The number of contents that are cached: a Secret that cannot be marked is deleted unnoticed, and anyone
+    may name new ones again and again."""
+    LONGEST_READ = 64 * 1024
+    """Characters of a content that is cached, in base64; credentials are shorter."""
 
     def __init__(
         self, client: KubeClient, mark: str, rng: random.Random, *, gate: Callable[[], bool] = lambda: True
@@ -68,7 +78,8 @@ class HeldSecrets:
             gate=lambda: gate() or len(self.informer.cache) > 0,
         )
         self._lock = threading.Lock()
-        self._read: dict[tuple[ObjectKey, tuple[str, ...]], _Read] = {}
+        self._read: OrderedDict[_Wanted, _Read] = OrderedDict()
+        """The content that was read last is the last one."""
         self._refused: dict[ObjectKey, Stopwatch] = {}
         self._marks: dict[ObjectKey, tuple[int, Stopwatch]] = {}
 
@@ -104,9 +115,8 @@ class HeldSecrets:
             self.forget(key)
             return True
         digests = {wanted: _digest(known.values) for wanted, known in fresh.items()}
-        with self._lock:
-            for wanted, known in fresh.items():
-                self._read[wanted] = replace(known, told=digests[wanted])
+        for wanted, known in fresh.items():
+            self._keep(wanted, replace(known, told=digests[wanted]))
         return not kept or any(known.told != digests[wanted] for wanted, known in fresh.items())
 
     def _fresh(self, key: ObjectKey, known: _Read) -> bool:
@@ -115,15 +125,23 @@ class HeldSecrets:
             return known.version >= _version(held)
         return known.since.elapsed() < self.UNWATCHED_SECONDS
 
-    def _read_anew(self, wanted: tuple[ObjectKey, tuple[str, ...]], known: _Read | None) -> _Read:
+    def _read_anew(self, wanted: _Wanted, known: _Read | None) -> _Read:
         key, names = wanted
         stored = self._client.get(SECRETS, key)
         data = stored.get("data") or {}
         values = {name: data.get(name) for name in names}
         read = _Read(values, _version(stored), Stopwatch(), known.told if known else _digest(values))
-        with self._lock:
-            self._read[wanted] = read
+        self._keep(wanted, read)
         return read
+
+    def _keep(self, wanted: _Wanted, read: _Read) -> None:
+        long = sum(map(len, filter(None, read.values.values()))) > self.LONGEST_READ
+        with self._lock:
+            self._read.pop(wanted, None)
+            if not long:
+                self._read[wanted] = read
+            if len(self._read) > self.MOST_READ:
+                self._read.popitem(last=False)
 
     # Holding.
 
@@ -138,7 +156,7 @@ class HeldSecrets:
             return True
         with self._lock:
             refused = self._refused.get(key)
-        return refused is not None and refused.elapsed() < self.REFUSED_SECONDS
+        return refused is not None and self._counts(refused)
 
     def hold(self, key: ObjectKey) -> None:
         """Put the mark on the Secret. Raises KubeError, except if it is refused: that is logged."""
@@ -180,8 +198,9 @@ class HeldSecrets:
     def _put_mark(self, key: ObjectKey, stored: Mapping[str, Any]) -> Mapping[str, Any]:
         with self._lock:
             count, since = self._marks.get(key, (0, Stopwatch()))
-            if since.elapsed() >= self.REFUSED_SECONDS:
+            if not self._counts(since):
                 count, since = 0, Stopwatch()
+            self._marks = {each: mark for each, mark in self._marks.items() if self._counts(mark[1])}
             self._marks[key] = (count + 1, since)
         if count >= self.MARKS:
             self._note_refusal(key, f"{self._mark} is removed repeatedly")
@@ -194,6 +213,9 @@ class HeldSecrets:
             if self._is_held(fresh):
                 return fresh
             raise
+
+    def _counts(self, since: Stopwatch) -> bool:
+        return since.elapsed() < self.REFUSED_SECONDS
 
     def _is_held(self, obj: Mapping[str, Any] | None) -> bool:
         metadata = (obj or {}).get("metadata") or {}
@@ -224,6 +246,7 @@ class HeldSecrets:
     def _note_refusal(self, key: ObjectKey, why: str) -> None:
         with self._lock:
             first = key not in self._refused
+            self._refused = {each: since for each, since in self._refused.items() if self._counts(since)}
             self._refused[key] = Stopwatch()
         if first:
             _log.warning(

@@ -84,3 +84,43 @@ def test_a_running_manager_counts_and_stops(api: Any, client: KubeClient, until:
 
 def _kind(kind: str) -> ResourceKind:
     return ResourceKind("m.example.org", "v1alpha1", kind, f"{kind.lower()}s", namespaced=True)
+
+
+def reads(api: Any, held: HeldSecrets, name: str, content: str = "eA==") -> int:
+    """How many requests it takes to read a Secret twice."""
+    path = f"/api/v1/namespaces/shop/secrets/{name}"
+    api.others[f"GET {path}"] = 200, {**secret("5", data={"creds": content}), "kind": "Secret"}
+    before = len(api.requests)
+    for _ in range(2):
+        assert held.values(ObjectKey("shop", name), ("creds",)) == {"creds": content}
+    return len(api.requests) - before
+
+
+def test_contents_do_not_fill_the_memory(api: Any, client: KubeClient) -> None:
+    """A Secret that is being deleted accepts no mark: nothing tells the provider when it is gone."""
+    held = HeldSecrets(client, MARK, random.Random(1))
+    held.MOST_READ = 3  # type: ignore[misc]
+    assert [reads(api, held, f"s{number}") for number in range(6)] == [1] * 6
+    assert len(held._read) == 3
+    assert reads(api, held, "s5") == 0
+    assert reads(api, held, "s0") == 1
+
+
+def test_a_content_that_is_longer_than_credentials_are_is_read_each_time(
+    api: Any, client: KubeClient
+) -> None:
+    held = HeldSecrets(client, MARK, random.Random(1))
+    assert reads(api, held, "long", "e" * (held.LONGEST_READ + 1)) == 2
+    assert len(held._read) == 0
+
+
+def test_refusals_and_marks_are_forgotten_when_they_no_longer_count(api: Any, client: KubeClient) -> None:
+    held = HeldSecrets(client, MARK, random.Random(1))
+    held.REFUSED_SECONDS = 0.0  # type: ignore[misc]
+    for number in range(4):
+        path = f"/api/v1/namespaces/shop/secrets/s{number}"
+        about = {"name": f"s{number}", "namespace": "shop", "uid": f"u{number}", "resourceVersion": "5"}
+        api.others[f"GET {path}"] = 200, {"metadata": about}
+        api.others[f"PATCH {path}"] = 422, {"code": 422, "reason": "Invalid", "message": "is being deleted"}
+        held.hold(ObjectKey("shop", f"s{number}"))
+    assert len(held._refused) == len(held._marks) == 1

@@ -310,8 +310,14 @@ def test_a_source_that_is_no_id_is_refused_before_aws_is_asked():
     cloudfront = FakeCloudFront()
     tried = taking(cloudfront, ["www.example.com"], "dt_" + "x" * 200_000)
     assert "GetDistributionTenant" not in tried.reconcile()[1:]
-    assert "expected ids of at most 128 characters, got one of 200003" in tried.error.message
+    assert "expected at most 26000 characters, got 200003" in tried.error.message
     assert len(tried.error.message) < 500
+
+
+def test_a_source_that_is_too_long_for_an_id_is_refused():
+    tried = taking(FakeCloudFront(), ["www.example.com"], "dt_" + "x" * 200)
+    tried.reconcile()
+    assert "expected ids of at most 128 characters, got one of 203" in tried.error.message
 
 
 def test_too_many_sources_are_refused():

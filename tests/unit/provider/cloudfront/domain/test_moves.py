@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
+from provider.cloudfront.domain import moves
+from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION, Mover, taken_from
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
 from provider.cloudfront.safety.holds import hold_of
 from provider.cloudfront.state.identity import OWNER_TAG
@@ -556,3 +558,42 @@ def test_a_death_anywhere_ends_as_asked(call, when):
     assert world.ready() == ("True", "Available")
     assert len(world.cloudfront.journal) > 2
     assert world.cloudfront.journal.index(MOVE) < CALLS
+
+
+def crowd(count: int, ids: str) -> tuple[dict, ...]:
+    """Resources of another namespace that take domains from one another."""
+    found = []
+    for number in range(count):
+        obj = source_mr("red", **{TAKE_ANNOTATION: ids, "crossplane.io/external-name": f"red.s{number}"})
+        obj["metadata"] |= {"uid": f"red-{number}", "name": f"s{number}"}
+        obj["status"]["atProvider"]["id"] = f"dt_red{number}"
+        found.append(obj)
+    return tuple(found)
+
+
+def test_resources_that_take_from_one_another_are_judged_once_each(monkeypatch):
+    """Otherwise, a namespace with many of them keeps the provider busy."""
+    everyone = crowd(30, ",".join(f"dt_red{number}" for number in range(30)))
+    asked: list[tuple[str, str]] = []
+
+    def agrees(giver, receiver):
+        asked.append((giver.uid, receiver.uid))
+        return True
+
+    monkeypatch.setattr(moves, "_agrees", agrees)
+    own = Managed(managed())
+    mover = Mover(own, "cluster-1", lambda: map(Managed, everyone))
+    assert not mover._comes_back([Managed(everyone[0])])
+    assert len(asked) == len(everyone)
+
+
+def test_annotations_of_a_quarter_megabyte_are_not_read():
+    ids = ",".join(f"dt_{number}" for number in range(25_000))
+    assert taken_from(Managed(crowd(1, ids)[0])) == frozenset()
+    giver = source_mr(**{GIVE_ANNOTATION: "shop/shop.acme," + "x" * 70_000})
+    assert not moves._gives(Managed(giver), Managed(managed()))
+    world = receiving()
+    world.obj["metadata"]["annotations"][TAKE_ANNOTATION] = ids
+    world.edit(domains=[OWN, MOVED])
+    world.reconcile()
+    assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got {len(ids)}" in world.error.message

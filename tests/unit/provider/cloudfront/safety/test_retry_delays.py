@@ -213,3 +213,14 @@ def test_calls_are_made_on_behalf_of_the_resources_namespace(client, patient):
     assert seen == [mr.namespace] * 4
     assert mr.namespace
     assert caller() == ""
+
+
+def test_what_was_refused_and_deleted_unnoticed_does_not_fill_the_memory(client, patient, monkeypatch):
+    """A resource that never got the finalizer is deleted at once: no reconcile sees it go."""
+    monkeypatch.setattr("provider.cloudfront.safety.retry_delays._MOST", 3)
+    for number in range(5):
+        obj = managed(uid=str(number), annotations={"edgetenants.io/take-domains-from": "x" * 200_000})
+        assert failures(client, patient, Managed(obj), 2) == ["Poll", 120]
+    kept = patient._delays._refusals
+    assert list(kept) == ["2", "3", "4"]
+    assert max(len(refusal.asked) for refusal in kept.values()) == 32
