@@ -145,6 +145,9 @@ def next_record(record: Record, use: Use, passed: float, now: datetime, keep: ti
         now: the wall clock, which is only noted.
         keep: how long the domain is kept while it is not held.
     """
+    if record.namespace == UNREADABLE:
+        # Only an administrator can tell whose it was.
+        return record
     if use.held:
         return replace(record, not_held_since=None, not_held_seconds=0.0, deleted=False)
     if use.deleted:

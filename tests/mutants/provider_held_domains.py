@@ -304,6 +304,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         _LIFE,
     ),
     Mutation(
+        "a spoilt record is written over, and ends",
+        "records/life.py",
+        "    if record.namespace == UNREADABLE:\n",
+        "    if False:\n",
+        "a typing error gives a domain away after three days, and nobody can read any more what stood there",
+        _ROUNDS,
+    ),
+    Mutation(
         "true is a count",
         "records/life.py",
         "    if isinstance(stored, bool) or not isinstance(stored, int | float):\n",

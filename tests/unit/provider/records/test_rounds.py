@@ -617,6 +617,17 @@ def test_found_again_its_time_in_a_full_config_map_begins_anew(cluster, monkeypa
     assert cluster.passes(hours=13) is None
 
 
+@pytest.mark.parametrize("value", ["mine!", '{"namespace": "shop", "notHeldSince": "soon"}'])
+def test_a_spoilt_record_stays_as_it_is_until_somebody_removes_it(cluster, value):
+    cluster.records.hold([DOMAIN], "shop")
+    key = ObjectKey("crossplane-system", config_map(shard_of(DOMAIN)))
+    cluster.api.patch(CONFIG_MAPS, key, {"data": {data_key(DOMAIN): value}})
+    assert cluster.passes(hours=100) == life.UNREADABLE
+    assert cluster.api.get(CONFIG_MAPS, key)["data"][data_key(DOMAIN)] == value
+    released(cluster)
+    assert cluster.passes(seconds=10) is None
+
+
 def test_churn_ends_the_oldest(cluster, monkeypatch):
     monkeypatch.setattr(life.superfluous, "__defaults__", (2,))
     for n in range(4):
