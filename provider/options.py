@@ -18,6 +18,7 @@ from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
+from provider.records.life import LONGEST_KEPT
 
 __all__ = [
     "Command",
@@ -110,7 +111,6 @@ def _seconds(least: float, *, above: bool = False) -> dict[str, Any]:
     return {"type": click.FloatRange(min=least, min_open=above), "metavar": "SECONDS"}
 
 
-_LONGEST_KEPT: Final = 365 * 24 * 3600
 _PORT: Final = {"type": click.IntRange(0, 65535), "metavar": "PORT"}
 
 _FLAGS: Final = (
@@ -195,11 +195,12 @@ _FLAGS: Final = (
     _flag(
         Section.WRITING,
         "--keep-domains",
-        type=click.IntRange(0, _LONGEST_KEPT),
+        type=click.IntRange(0, LONGEST_KEPT),
         metavar="SECONDS",
         default=72 * 3600,
         says="How long the provider keeps a domain for the namespace that had it last, while no tenant of "
-        "that namespace has it. No other namespace gets the domain in that time. 0 keeps no domains.",
+        "that namespace has it. No other namespace gets the domain in that time. Only time in which the "
+        "provider runs counts. 0 keeps no domains.",
     ),
     _flag(
         Section.WRITING,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeGuard
 
 import structlog
 
@@ -211,7 +211,7 @@ class DomainRecords:
                 self._read(shard)
             else:
                 self._take_in(shard, stored)
-                _tell(shard, changes)
+                _tell(shard, known.entries, changes)
                 return
 
     def looked(self, mr: Managed, active: frozenset[str]) -> None:
@@ -289,9 +289,11 @@ class DomainRecords:
                 self._shards[shard] = read
 
 
-def _tell(shard: int, changes: Mapping[str, Record | None]) -> None:
-    kept = {domain: record.namespace for domain, record in sorted(changes.items()) if record is not None}
+def _tell(shard: int, known: Entries, changes: Mapping[str, Record | None]) -> None:
+    kept = {d: record.namespace for d, record in sorted(changes.items()) if _is_news(record, known.get(d))}
     ended = sorted(domain for domain, record in changes.items() if record is None)
+    if not kept and not ended:
+        return
     _log.info(
         "kept domains changed",
         config_map=config_map(shard),
@@ -299,6 +301,13 @@ def _tell(shard: int, changes: Mapping[str, Record | None]) -> None:
         ended=ended[:_TOLD],
         more=max(0, len(kept) - _TOLD) + max(0, len(ended) - _TOLD),
     )
+
+
+def _is_news(after: Record | None, before: Record | None) -> TypeGuard[Record]:
+    """Whether the log tells of it; counts change every few minutes."""
+    if after is None:
+        return False
+    return before is None or not life.differs_only_in_count(before, after)
 
 
 def _bounded(wanted: Sequence[Ticket]) -> Change:

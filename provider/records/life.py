@@ -3,7 +3,10 @@
     held ──no longer found──▶ not held since … ──found again──▶ held
                                │
                                ├── given up, and nothing in the namespace lists it ──▶ ended
-                               └── --keep-domains have passed ───────────────────────▶ ended
+                               └── seen not held for --keep-domains ─────────────────▶ ended
+
+Only time counts in which rounds of a running provider saw the domain not held, by their own clock. A wall
+clock decides nothing, as it may be wrong for a moment (see counts).
 
 Uncertainty changes nothing. It is uncertain whether a domain is held while the provider puts the recreation
 of its tenant on hold, or while a managed resource exists that the provider cannot reconcile. A domain is
@@ -17,12 +20,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from edgetenants_runtime.clock import parse_rfc3339, rfc3339
 
 __all__ = [
+    "LONGEST_KEPT",
     "MOST_NOT_HELD",
     "MOST_OF_ONE",
     "SHARDS",
@@ -30,6 +34,7 @@ __all__ = [
     "Record",
     "Use",
     "data_key",
+    "differs_only_in_count",
     "domain_of",
     "next_record",
     "shard_of",
@@ -37,6 +42,8 @@ __all__ = [
     "superfluous",
 ]
 
+LONGEST_KEPT: Final = 365 * 24 * 3600
+"""The maximum of --keep-domains in seconds. The provider stores no greater count."""
 SHARDS: Final = 64
 """The number of ConfigMaps that share the records: one has at most 1 MiB, some 10,000 domains of usual
 length. Never change it, because a domain must be found where it was stored."""
@@ -48,8 +55,9 @@ MOST_OF_ONE: Final = 128 * 1024
 spread, these are some 100,000 domains; the provider does not keep those beyond."""
 UNREADABLE: Final = "?"
 """Stands for the namespace of an unreadable record; not a valid name of a namespace."""
-_UNLISTED: Final = timedelta(seconds=10)
-"""How long nothing must have listed a domain: a resource that is being replaced is briefly gone."""
+_UNLISTED_SECONDS: Final = 10.0
+"""How long a domain that nothing lists must not have been held: a resource that is being replaced is briefly
+gone."""
 _WILDCARD: Final = "*."
 _WILDCARD_KEY: Final = "_."
 """The key of a ConfigMap may not contain an asterisk, and a domain does not contain an underscore."""
@@ -61,15 +69,28 @@ class Record:
 
     namespace: str
     not_held_since: datetime | None = None
-    """None while a tenant of the namespace has the domain."""
+    """None while a tenant of the namespace has the domain. It is for administrators and the order of
+    `superfluous`, and comes from a wall clock, so it ends nothing."""
     deleted: bool = False
     """The provider itself deleted the tenant that last had it."""
+    not_held_seconds: float = 0.0
+    """How long providers have seen it not held since then."""
+
+    def as_stored(self) -> Record:
+        """Return the record as it is after it was stored and read again: with whole seconds."""
+        since = self.not_held_since
+        return replace(
+            self,
+            not_held_since=since and since.replace(microsecond=0),
+            not_held_seconds=float(int(self.not_held_seconds)),
+        )
 
     def to_value(self) -> str:
         """Return the stored form."""
         since = self.not_held_since
         told: dict[str, Any] = {"namespace": self.namespace}
         told |= {"notHeldSince": rfc3339(since)} if since else {}
+        told |= {"notHeldSeconds": int(self.not_held_seconds)} if self.not_held_seconds >= 1 else {}
         told |= {"deleted": True} if self.deleted else {}
         return json.dumps(told)
 
@@ -81,10 +102,20 @@ class Record:
             told: Any = json.loads(value)
             since = told.get("notHeldSince")
             # A time that can be parsed but not formatted would stop every round.
-            not_held_since = parse_rfc3339(since).astimezone(UTC) if since else None
-            return cls(str(told["namespace"]), not_held_since, told.get("deleted") is True)
+            not_held_since = parse_rfc3339(rfc3339(parse_rfc3339(since))) if since else None
+            seconds = _seconds(told.get("notHeldSeconds")) if since else 0.0
+            return cls(str(told["namespace"]), not_held_since, told.get("deleted") is True, seconds)
         except (ValueError, OverflowError, KeyError, TypeError, AttributeError):
             return cls(UNREADABLE)
+
+
+def _seconds(stored: object) -> float:
+    """Return a stored count. An earlier version stored none, and what no version stores counts as none: the
+    time begins again, and nothing ends early."""
+    if isinstance(stored, bool) or not isinstance(stored, int | float):
+        return 0.0
+    # NaN is not between them either.
+    return float(int(stored)) if 0 <= stored <= LONGEST_KEPT else 0.0
 
 
 @dataclass(frozen=True)
@@ -104,19 +135,37 @@ class Use:
     refused before the observation."""
 
 
-def next_record(record: Record, use: Use, now: datetime, keep: timedelta) -> Record | None:
-    """Return the new state of the record; None if it ends. Uncertainty changes nothing."""
+def next_record(record: Record, use: Use, passed: float, now: datetime, keep: timedelta) -> Record | None:
+    """Return the new state of the record; None if it ends. Uncertainty changes nothing.
+
+    Args:
+        record: its state after the last round.
+        use: how its namespace uses the domain.
+        passed: the seconds since the last round, if that saw the domain not held; otherwise 0.
+        now: the wall clock, which is only noted.
+        keep: how long the domain is kept while it is not held.
+    """
+    if record.namespace == UNREADABLE:
+        # Only an administrator can tell whose it was.
+        return record
     if use.held:
-        return replace(record, not_held_since=None, deleted=False)
+        return replace(record, not_held_since=None, not_held_seconds=0.0, deleted=False)
     if use.deleted:
         record = replace(record, deleted=True)
     if use.held is None or _was_held(record, use):
         return record
-    since = min(record.not_held_since or now, now)
-    idle = now - since
-    if idle >= keep or (use.given_up and use.listed is False and idle >= _UNLISTED):
+    if record.not_held_since is None:
+        record, passed = replace(record, not_held_since=now, not_held_seconds=0.0), 0.0
+    idle = record.not_held_seconds + passed
+    given_up = use.given_up and use.listed is False
+    if idle >= keep.total_seconds() or (given_up and idle >= _UNLISTED_SECONDS):
         return None
-    return replace(record, not_held_since=since)
+    return replace(record, not_held_seconds=idle)
+
+
+def differs_only_in_count(before: Record, after: Record) -> bool:
+    """Whether nothing but the count of seconds has changed."""
+    return replace(before, not_held_seconds=after.not_held_seconds) == after
 
 
 def _was_held(record: Record, use: Use) -> bool:
@@ -126,15 +175,17 @@ def _was_held(record: Record, use: Use) -> bool:
 
 
 def superfluous(records: Mapping[str, Record], most: int = MOST_NOT_HELD) -> frozenset[str]:
-    """Return the domains beyond each namespace's limit of those it does not hold: the oldest ones."""
-    idle: dict[str, list[tuple[datetime, str]]] = {}
+    """Return the domains beyond each namespace's limit of those it does not hold: those not held for longest.
+    The counts come first. A wrong `not_held_since` reorders only what began within one write of the counts,
+    and only domains of one namespace."""
+    idle: dict[str, list[tuple[float, datetime, str]]] = {}
     for domain, record in records.items():
-        if record.not_held_since is not None:
-            idle.setdefault(record.namespace, []).append((record.not_held_since, domain))
-    return frozenset(domain for of_one in idle.values() for _, domain in _oldest(of_one, len(of_one) - most))
+        if since := record.not_held_since:
+            idle.setdefault(record.namespace, []).append((-record.not_held_seconds, since, domain))
+    return frozenset(each[-1] for of_one in idle.values() for each in _first(of_one, len(of_one) - most))
 
 
-def _oldest(idle: Iterable[tuple[datetime, str]], count: int) -> list[tuple[datetime, str]]:
+def _first(idle: Iterable[tuple[float, datetime, str]], count: int) -> list[tuple[float, datetime, str]]:
     return sorted(idle)[: max(0, count)]
 
 

@@ -21,6 +21,7 @@ from edgetenants_runtime.managed import Managed, ResourceKind
 from provider.cloudfront.safety.name_keys import is_name
 from provider.records import life
 from provider.records.config_maps import Change, DomainRecords, Entries, config_map
+from provider.records.counts import Counts, to_store
 from provider.records.life import Record, Use
 from provider.records.use import Looks, Uses
 
@@ -124,7 +125,8 @@ class Rounds:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """`keep` is how long a domain that no tenant holds is kept; `everyone` returns the managed resources
-        of both API trees, which are complete once `everything_read` returns True."""
+        of both API trees, which are complete once `everything_read` returns True. The clock of `looks`
+        measures; the wall clock `now` is only noted."""
         self._records, self._looks, self._claims = records, looks, claims
         self._keep, self._everyone, self._everything_read = keep, everyone, everything_read
         self._now = now
@@ -132,8 +134,9 @@ class Rounds:
         self._failures = 0
         self._problem = ""
         self._reached = _NONE_REACHED
-        self._unwritten: dict[int, dict[str, tuple[Record, Record]]] = {}
-        """By ConfigMap and domain: the stored record, and its new state."""
+        self._counts = Counts()
+        self._full: set[int] = set()
+        """The ConfigMaps that were too large at the last write."""
 
     def round(self) -> float:
         """Do one round; return the real seconds until the next."""
@@ -160,14 +163,12 @@ class Rounds:
         everything = {domain: record for entries in shards.values() for domain, record in entries.items()}
         kept = {(record.namespace, domain) for domain, record in everything.items()}
         uses = self._looks.uses(self._everyone(), kept)
-        claimed = self._claimed(everything, uses)
-        too_many = life.superfluous(everything)
+        becomes = self._all_judged(everything, uses)
 
         def judged(entries: Entries) -> dict[str, Record | None]:
             # Skip records that changed in the meantime: `everything` is older.
             known = {d: r for d, r in entries.items() if everything.get(d) == r}
-            known |= self._remembered(known)
-            return {d: self._judged(d, r, uses, claimed, too_many) for d, r in known.items()}
+            return to_store(known, {domain: becomes[domain] for domain in known})
 
         for shard in self._in_turn(shards):
             self._reached = shard
@@ -182,29 +183,35 @@ class Rounds:
     def _bring(self, shard: int, judged: Change) -> None:
         try:
             self._records.change(shard, judged)
-            self._unwritten.pop(shard, None)
+            self._full.discard(shard)
         except TooLarge as error:
-            # Storing since when a domain is not held takes room: remember it, and end records to free room.
-            if shard not in self._unwritten:
+            # Storing since when a domain is not held takes room. It is remembered; end records to free room.
+            if shard not in self._full:
                 _log.warning("a ConfigMap of records is full", config_map=config_map(shard), error=str(error))
-            known = self._records.entries().get(shard, {})
-            becomes = judged(known)
-            self._unwritten[shard] = {d: (known[d], each) for d, each in becomes.items() if each is not None}
+            self._full.add(shard)
             self._records.change(shard, lambda entries: _ended(judged(entries)))
 
-    def _remembered(self, known: Entries) -> Entries:
-        """Return the new states of these records that could not be written."""
-        pairs = ((d, pair) for of_one in self._unwritten.values() for d, pair in of_one.items())
-        return {d: becomes for d, (was, becomes) in pairs if known.get(d) == was}
+    def _all_judged(self, everything: Entries, uses: Uses) -> dict[str, Record | None]:
+        """Return the new state of each record. Judge each once in a round, so that no time counts twice."""
+        claimed, too_many = self._claimed(everything, uses), life.superfluous(everything)
+        self._counts.keep_only(everything.keys())
+        becomes: dict[str, Record | None] = {}
+        for domain, record in everything.items():
+            use = self._use(domain, record, uses, claimed)
+            after = self._judged(domain, record, use, uses.at)
+            becomes[domain] = None if domain in too_many and after and after.not_held_since else after
+        return becomes
 
-    def _judged(
-        self,
-        domain: str,
-        record: Record,
-        uses: Uses,
-        claimed: Mapping[str, frozenset[str]],
-        too_many: frozenset[str],
-    ) -> Record | None:
+    def _judged(self, domain: str, record: Record, use: Use, at: float) -> Record | None:
+        latest, passed = self._counts.latest(domain, record), self._counts.passed(domain, record, at)
+        after = life.next_record(latest, use, passed, self._now(), self._keep)
+        if after is not None:
+            self._counts.note(domain, record, after, at if use.held is False else None)
+        # The count of one that ends stays, in case it cannot be written.
+        return after
+
+    def _use(self, domain: str, record: Record, uses: Uses, claimed: Mapping[str, frozenset[str]]) -> Use:
+        """Return how the namespace of the record uses the domain; note what its claims list."""
         listed: bool | None = uses.is_listed(record.namespace, domain)
         # A claim lists only domains; its resources list the names.
         if not listed and not is_name(domain):
@@ -213,15 +220,13 @@ class Rounds:
             if listed:
                 self._looks.note_listed(record.namespace, domain)
         pair = (record.namespace, domain)
-        use = Use(
+        return Use(
             held=uses.is_held(*pair),
             listed=listed,
             given_up=pair in uses.given_up,
             deleted=pair in uses.deleted,
             unseen=uses.is_unseen(*pair),
         )
-        becomes = life.next_record(record, use, self._now(), self._keep)
-        return None if domain in too_many and becomes and becomes.not_held_since else becomes
 
     def _claimed(self, everything: Entries, uses: Uses) -> dict[str, frozenset[str]]:
         """Return what claims list in the namespaces where it matters; each round covers a few of them."""

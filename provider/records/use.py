@@ -104,7 +104,7 @@ class Looks:
             self._given_up.intersection_update(kept)
             self._given_up -= held
             self._forget_deleted(frozenset(kept), looks.values())
-            uses = Uses(deleted=frozenset(self._deleted))
+            uses = Uses(deleted=frozenset(self._deleted), at=now)
         uids = set()
         for mr in everyone:
             uids.add(mr.uid)
@@ -157,7 +157,10 @@ class Uses:
         self,
         given_up: frozenset[tuple[str, str]] = frozenset(),
         deleted: frozenset[tuple[str, str]] = frozenset(),
+        at: float = 0.0,
     ) -> None:
+        self.at = at
+        """When this was known, by the clock of Looks."""
         self.given_up = given_up
         """A tenant was observed to no longer have it, and nothing has listed it for a while."""
         self.deleted = deleted

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.records.config_maps import DomainRecords
+from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
 from tests.contract.emulated import DISTRIBUTION
 from tests.unit.provider.world import World, managed
@@ -87,3 +90,55 @@ def test_in_a_steady_state_no_call_is_made_more(api, aws):
         owner.reconcile()
         assert set(aws.journal[before:]) <= {"GetDistributionTenant", "GetConnectionGroup"}
     assert len(api._journal.entries) == writes
+
+
+class Leading:
+    """The rounds of the process that leads, with a wall clock that may be wrong."""
+
+    def __init__(self, api) -> None:
+        self.clock, self.now, self.worlds = FakeClock(), datetime(2026, 3, 4, 12, tzinfo=UTC), []
+        self.looks = Looks(self.clock, 60)
+        self.kept = DomainRecords(api, "crossplane-system", self.looks)
+        self.rounds = Rounds(
+            self.kept,
+            self.looks,
+            Claims(NoClaims()),
+            keep=timedelta(hours=72),
+            everyone=lambda: [world.mr for world in self.worlds],
+            everything_read=lambda: True,
+            now=lambda: self.now,
+        )
+        self.passes(0)
+
+    def passes(self, seconds: float, wrong: timedelta = timedelta(0)) -> None:
+        """Do a round some seconds later, whose wall clock is wrong by so much."""
+        self.clock.advance(seconds)
+        self.now += timedelta(seconds=seconds) + wrong
+        self.rounds.round()
+        self.now -= wrong
+
+
+class NoClaims:
+    """Claims may not be read."""
+
+    def allowed(self, verb, kind):
+        return False
+
+
+@pytest.mark.parametrize("wrong", [timedelta(hours=-73), timedelta(hours=73)], ids=["behind", "ahead"])
+def test_a_clock_that_is_wrong_for_one_round_gives_nobody_the_domain(api, aws, wrong):
+    lead = Leading(api)
+    owner = tenant(api, aws, "shop", DOMAIN)
+    owner.context["kept"] = lead.kept
+    lead.worlds = [owner]
+    owner.settle()
+    lead.passes(10)
+    aws.admin("DELETE", "distribution-tenants/shop.gap")
+    lead.looks.note(owner.mr, frozenset())
+    lead.passes(10)
+    lead.passes(10, wrong)
+    lead.passes(10)
+    wants = tenant(api, aws, "rogue", DOMAIN)
+    wants.reconcile()
+    assert f"{DOMAIN} is kept for another namespace" in wants.error.message
+    assert holder(aws) == ""

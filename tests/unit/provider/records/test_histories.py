@@ -152,6 +152,9 @@ class History:
     def a_config_map_takes_no_writes(self, n):
         self.api.refuses = config_map(shard_of(DOMAINS[n % 3]))
 
+    def the_wall_clock_is_wrong(self, n):
+        self.now += timedelta(hours=80) * (1, -1)[n % 2]
+
     def a_round_passes(self, _):
         self.now += timedelta(seconds=10)
         self.clock.advance(10)
