@@ -132,8 +132,8 @@ class DelayedRetryClient:
 
 
 def _asked(mr: Managed, config: str) -> bytes:
-    """Return a digest of the desired state. Annotations in which the runtime records creations are not part of
-    it."""
+    """Return a digest of the desired state, without the annotations in which the runtime records
+    creations."""
     ours = (_ATTEMPTS, CREATING_IN)
     annotations = {key: value for key, value in mr.annotations.items() if not key.startswith(ours)}
     asked = (mr.generation, mr.deleted, annotations, dict(mr.labels), config)
