@@ -142,3 +142,33 @@ def test_a_clock_that_is_wrong_for_one_round_gives_nobody_the_domain(api, aws, w
     wants.reconcile()
     assert f"{DOMAIN} is kept for another namespace" in wants.error.message
     assert holder(aws) == ""
+
+
+def moved_by_hand(aws, to: str) -> None:
+    """Someone moves the domain in the console."""
+    aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
+    client = aws._cloudfront
+    found = client.get_distribution_tenant(Identifier=to)
+    target = {"DistributionTenantId": found["DistributionTenant"]["Id"]}
+    client.update_domain_association(Domain=DOMAIN, TargetResource=target, IfMatch=found["ETag"])
+    aws.deploy()
+
+
+def test_a_domain_that_was_moved_to_the_wrong_tenant_by_hand_goes_back(api, aws):
+    owner = tenant(api, aws, "shop", DOMAIN, "kept.example.com")
+    owner.settle()
+    wrong, wants = tenant(api, aws, "rogue", OTHER), tenant(api, aws, "evil", "evil.example.com")
+    wrong.settle()
+    wants.settle()
+    wants.edit(domains=["evil.example.com", DOMAIN])
+    moved_by_hand(aws, "rogue.gap")
+    wrong.settle()
+    assert holder(aws) == "", "it is drift of the wrong tenant"
+    assert records(api).holder(DOMAIN) == "shop"
+    wants.clock.advance(3600)
+    wants.context["kept"] = records(api)
+    wants.restart()
+    wants.reconcile()
+    assert f"{DOMAIN} is kept for another namespace" in wants.error.message
+    owner.settle()
+    assert holder(aws) == "shop.gap"

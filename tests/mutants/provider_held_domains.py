@@ -12,6 +12,14 @@ _CLOCKS = ("unit/provider/records/test_wrong_clocks.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
+        "a domain that strayed takes its record along",
+        "cloudfront/safety/kept_domains.py",
+        "            return holder != namespace and not strays\n",
+        "            return holder != namespace\n",
+        "a domain that someone moved to the wrong tenant goes to a third namespace",
+        ("contract/test_kept_domains.py",),
+    ),
+    Mutation(
         "what cannot be looked at holds nothing",
         "records/life.py",
         "if use.held is None or _was_held(record, use):",

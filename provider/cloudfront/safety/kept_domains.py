@@ -344,8 +344,16 @@ class Keeper:
         # Skip observe-only resources: an import may create thousands, and most have no owner.
         if not self._kept.recording or not judgement.writes(mr):
             return ()
-        namespace = identity.namespace_of(mr)
-        return tuple(sorted(domain for domain in domains if self._kept.holder(domain) != namespace))
+        namespace, listed = identity.namespace_of(mr), asked(mr)
+
+        def is_new(domain: str) -> bool:
+            holder = self._kept.holder(domain)
+            # A domain that someone moved here by hand, and the spec does not list, is drift: it goes back to
+            # the namespace for which it is kept.
+            strays = holder is not None and domain not in listed and not name_keys.is_name(domain)
+            return holder != namespace and not strays
+
+        return tuple(sorted(filter(is_new, domains)))
 
     def _others(self, mr: Managed, domains: Iterable[str]) -> tuple[str, ...]:
         free = (None, identity.namespace_of(mr))

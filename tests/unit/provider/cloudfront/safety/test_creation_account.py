@@ -70,7 +70,7 @@ def test_what_is_recorded():
 
 
 def test_the_record_is_no_change_of_the_desired_state():
-    assert _asked(mr(**OPEN)) == _asked(mr())
+    assert _asked(mr(**OPEN), "config") == _asked(mr(), "config")
 
 
 # What it stops.
