@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import boto3
 import pytest
@@ -286,3 +288,57 @@ def test_credentials_that_sign_nothing_are_a_refusal(aws, source, access_key, to
     with pytest.raises(ExternalError, match=told) as caught:
         reached(aws, given)
     assert caught.value.retry.mode is RetryMode.POLL
+
+
+TENANT = Tenant("shop.acme", DISTRIBUTION)
+
+
+class _Pod(BaseHTTPRequestHandler):
+    """Issues the credentials of a pod, as EKS does; they are about to expire."""
+
+    account = HUB
+
+    def do_GET(self):
+        expires = datetime.now(UTC) + timedelta(seconds=90)
+        told = {"AccessKeyId": type(self).account, "SecretAccessKey": "x", "Token": "t"}
+        body = json.dumps({**told, "Expiration": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_): ...
+
+
+@pytest.fixture
+def pod(monkeypatch):
+    """The class that decides which account's credentials this process gets."""
+    monkeypatch.setattr(_Pod, "account", HUB)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Pod)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.server_port}/")
+    yield _Pod
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("account", [HUB, EDGE])
+def test_credentials_that_renew_themselves_may_come_back_for_another_account(aws, pod, account):
+    """The association of a pod with a role may change, and no file or Secret shows that."""
+    aws.admin("POST", "seed", {"account": EDGE, "distributions": []})
+    given = replace(config_with(aws), source="InjectedIdentity", credentials=None)
+    accounts = Accounts(aws.clock)
+    first = accounts.of(given)
+    assert first.id == HUB
+    first.cloudfront.default_group()
+    pod.account = account
+    if account == HUB:
+        first.cloudfront.default_group()
+        assert accounts.of(given) is first
+        return
+    with pytest.raises(AwsError, match="CredentialsRenewed") as told:
+        first.cloudfront.create_tenant(replace(TENANT, domains=frozenset({"a.example.com"})))
+    assert told.value.made_nothing
+    assert accounts.of(given).id == EDGE

@@ -332,6 +332,14 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/aws/test_errors.py",),
     ),
     Mutation(
+        "credentials that renew themselves stay in their account",
+        "cloudfront/account/sessions.py",
+        "                renewed.watch(client)\n",
+        "                pass\n",
+        "a tenant is released, as another account does not have it",
+        ("contract/test_credentials.py",),
+    ),
+    Mutation(
         "a proxy's page is an empty list",
         "cloudfront/aws/hooks.py",
         "            _check_origin(made.operation, http_response, parsed)\n",

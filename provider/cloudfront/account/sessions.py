@@ -49,6 +49,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
+from provider.cloudfront.account.renewed_credentials import RenewedCredentials
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
@@ -320,6 +321,7 @@ class Accounts:
         spec = _spec(config)
         hooks = Hooks(Pace(self.clock), self.instruments.calls)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
+        renewed = RenewedCredentials(hooks.on_stale)
         session = _session(config, spec, hooks)
         options = _options(config, spec)
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
@@ -328,6 +330,8 @@ class Accounts:
         sts: STSClient = session.client("sts", **options)
         for client in (cloudfront, acm, sts):
             hooks.watch(client)
+            if _may_change_account(config, spec):
+                renewed.watch(client)
         calls = CloudFrontCalls(cloudfront, acm, sts)
         caller = _caller(calls, config, spec)
         shared = self._share(config, spec, caller)
@@ -368,6 +372,12 @@ class Accounts:
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
         return shared
+
+
+def _may_change_account(config: ResolvedConfig, spec: ProviderConfigSpec) -> bool:
+    """Whether the credentials may be of another account when they are renewed: no role's ARN fixes it."""
+    fixed = spec.assume_role_chain or spec.web_identity
+    return config.source == CredentialsSource.INJECTED_IDENTITY and not fixed
 
 
 def _close(left: Iterable[_Opened | None]) -> None:

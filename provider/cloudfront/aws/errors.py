@@ -28,6 +28,7 @@ __all__ = [
     "ENDLESS",
     "FORBIDDEN",
     "PAUSED",
+    "RENEWED",
     "STALE_CREDENTIALS",
     "AwsError",
     "ErrorClass",
@@ -38,6 +39,8 @@ __all__ = [
 
 PAUSED: Final = "Paused"
 """The code of a call that the provider itself held back, to give AWS time."""
+RENEWED: Final = "CredentialsRenewed"
+"""The code of a call that was not made because its credentials may be of another account now."""
 ENDLESS: Final = "EndlessList"
 """The code of a list whose pages lead back or do not end."""
 FORBIDDEN: Final = "Forbidden"
@@ -144,6 +147,8 @@ CODES: Final[Mapping[str, Verdict]] = {
     "TLS": _OTHER,
     # Our own: the call was not made, because requests are paused or the account's rate is used up.
     PAUSED: Verdict(_C.WAIT, _R.THROTTLED),
+    # Our own: the call was not made, because its credentials may be of another account.
+    RENEWED: Verdict(_C.WAIT, _R.AWS_ERROR),
     # Our own: a list whose pages lead back or do not end.
     ENDLESS: _OTHER,
     # Our own: a call that writes during a rehearsal.
@@ -166,7 +171,7 @@ STALE_CREDENTIALS: Final = frozenset(
 _NOT_OWNED: Final = re.compile("verify domain name ownership", re.IGNORECASE)
 """CloudFront returns InvalidArgument for a domain that does not point to it yet; these words identify it."""
 
-_NEVER_SENT: Final = frozenset({PAUSED, FORBIDDEN, "ParamValidation", "Credentials"})
+_NEVER_SENT: Final = frozenset({PAUSED, RENEWED, FORBIDDEN, "ParamValidation", "Credentials"})
 _REFUSALS: Final = frozenset(range(400, 500)) - {408}
 _MAYBE_MADE: Final = frozenset({"EntityAlreadyExists", "RequestTimeout"})
 """An object of that name exists, which an earlier call may have created; or AWS got part of the request."""
