@@ -137,7 +137,7 @@ class Manager:
         self.metrics = Metrics()
         client.on_answer(self.metrics.requested)
         self._recorder = EventRecorder(EventWriter(client))
-        self._crds = Informer(client, CRDS, self._rng, metadata_only=True)
+        self._crds = Informer(client, CRDS, self._rng, metadata_only=True, exists=lambda: True)
         self._crds.add_handler(self._on_crd_change)
         self._configs: list[ProviderConfigs] = []
         self._controllers: list[Controller] = []
@@ -159,7 +159,7 @@ class Manager:
             kinds,
             self._rng,
             self._recorder,
-            Access(allow_namespaced_identity, self._served),
+            Access(allow_namespaced_identity, self._served, self._exists),
         )
         self._configs.append(configs)
         return configs
@@ -181,6 +181,7 @@ class Manager:
             self._rng,
             indexes={BY_PROVIDER_CONFIG: by_provider_config, targets.BY_TARGET: targets.by_target(kind)},
             gate=lambda: self._served(kind),
+            exists=lambda: self._exists(kind),
         )
         name, limits = (
             controller_name(kind),
@@ -371,7 +372,8 @@ class Manager:
                 targets.follow(informer, controller.kind, controller.informer.cache, controller.enqueue)
 
     def _follow(self, kind: ResourceKind) -> Informer:
-        informer = Informer(self._client, kind, self._rng, gate=lambda: self._served(kind))
+        gate, exists = partial(self._served, kind), partial(self._exists, kind)
+        informer = Informer(self._client, kind, self._rng, gate=gate, exists=exists)
         self._followed.append(informer)
         return informer
 
@@ -411,9 +413,11 @@ class Manager:
     def _served(self, kind: ResourceKind) -> bool:
         # Safe start: do not list a kind without a CRD, as the provider may have no permission for it.
         # If CRDs cannot be read (Crossplane v1), try every kind.
-        if self._crds.problem:
-            return True
-        return self._crds.synced and self._crds.cache.get(ObjectKey("", kind.resource)) is not None
+        return bool(self._crds.problem) or self._exists(kind)
+
+    def _exists(self, kind: ResourceKind) -> bool:
+        known = self._crds.synced and not self._crds.problem
+        return known and self._crds.cache.get(ObjectKey("", kind.resource)) is not None
 
     def _on_crd_change(self, change: ObjectChange) -> None:
         # Safe start: an informer whose kind was not served retries as soon as its CRD changes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from edgetenants_runtime.api import annotations as names
@@ -34,7 +35,9 @@ class Access:
     allow_namespaced_identity: bool = False
     """Lifts the restrictions on namespaced configs."""
     served: Callable[[ResourceKind], bool] = lambda _: True
-    """Whether the API server serves a kind."""
+    """Whether the API server may serve a kind."""
+    exists: Callable[[ResourceKind], bool] = lambda _: False
+    """Whether a kind is known to exist."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class ProviderConfigs:
         )
 
         def informer(kind: ResourceKind, **options: Any) -> Informer:
-            return Informer(client, kind, rng, gate=lambda: access.served(kind), **options)
+            gate, exists = partial(access.served, kind), partial(access.exists, kind)
+            return Informer(client, kind, rng, gate=gate, exists=exists, **options)
 
         self._configs = {kind.kind: informer(kind) for kind in kinds.configs}
         self._usages = informer(kinds.usage, indexes={BY_CONFIG: by_config})

@@ -8,6 +8,14 @@ QUEUE = ("queueing/test_queue.py",)
 
 FOLLOWING = (
     Mutation(
+        "objects of a kind that exists go with a 404",
+        "kube/informer.py",
+        " and not self._exists():",
+        ":",
+        "an API server that has lost the kind for a while ends the records of kept domains",
+        ("kube/test_informer.py",),
+    ),
+    Mutation(
         "objects of a history that no longer exists are kept",
         "kube/cache.py",
         "        self._forget_what_never_was(obj, list_version)\n",

@@ -1,8 +1,8 @@
 """Notices that credentials which renew themselves were renewed: they may be of another account now.
 
-boto3 loads the provider's own identity (credentials.source InjectedIdentity) again before it expires. On EKS, a
-pod identity association may meanwhile name a role of another account. What the provider knows of the account
-would then lead it to conclude that a tenant is gone because the other account does not have it.
+boto3 loads the provider's own identity (credentials.source InjectedIdentity) again before it expires. On EKS,
+a pod identity association may meanwhile name a role of another account. The provider would then conclude that
+a tenant is gone, because the other account does not have it.
 
 The credentials of an assumed role stay those of the account in the role's ARN.
 """

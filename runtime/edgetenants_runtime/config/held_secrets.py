@@ -76,6 +76,7 @@ class HeldSecrets:
             rng,
             metadata_only=True,
             gate=lambda: gate() or len(self.informer.cache) > 0,
+            exists=lambda: True,
         )
         self._lock = threading.Lock()
         self._read: OrderedDict[_Wanted, _Read] = OrderedDict()

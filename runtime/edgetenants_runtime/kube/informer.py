@@ -61,14 +61,16 @@ class Informer:
         indexes: Mapping[str, Index] | None = None,
         metadata_only: bool = False,
         gate: Callable[[], bool] = lambda: True,
+        exists: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`gate` returns whether to list the kind; while it is False, no requests are sent."""
+        """`gate` returns whether to list the kind; while it is False, no requests are sent. `exists` returns
+        whether the kind is known to exist: then its objects do too, although the API server answers 404."""
         self.kind = kind
         self.cache = Cache(indexes)
         self._client = client
         self._rng = rng
         self._metadata_only = metadata_only
-        self._gate = gate
+        self._gate, self._exists = gate, exists
         self._handlers: list[Handler] = []
         self._synced = threading.Event()
         self._stopping = threading.Event()
@@ -274,7 +276,7 @@ class Informer:
         self._problem = str(error)
         if error.code in _LIST_ANEW:
             self._version = ""
-        if not self._served and self._failures >= self.GONE_AFTER:
+        if not self._served and self._failures >= self.GONE_AFTER and not self._exists():
             # The server is not just starting: the objects were deleted with their kind.
             self._all_gone()
         delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(self._failures, 30))

@@ -269,6 +269,21 @@ def test_a_kind_whose_crd_cannot_be_read_is_taken_for_gone_after_some_refusals(
     assert len(api.queries(watch=False)) + len(api.queries(watch=True)) > informer.GONE_AFTER
 
 
+def test_objects_of_a_kind_that_is_known_to_exist_stay_whatever_the_server_answers(
+    api: Any, client: KubeClient, until: Until
+) -> None:
+    """One of several API servers may have lost the kind for a while."""
+    informer: Any = Impatient(client, TOYS, random.Random(1), exists=lambda: True)
+    informer.changes = []
+    informer.add_handler(informer.changes.append)
+    api.lists = [page(7, obj("a", 1)), *[(404, {})] * 9, page(9, obj("a", 1), obj("b", 8))]
+    api.watches = [404, "hang"]
+    informer.start()
+    until(lambda: names(informer) == ["a", "b"])
+    assert told(informer) == ["Listed a", "Listed b"]
+    informer.stop()
+
+
 def test_a_server_that_has_just_started_and_knows_no_kinds_yet_costs_nothing(
     api: Any, informer: Informer, until: Until
 ) -> None:
