@@ -14,7 +14,8 @@ from edgetenants_runtime.clock import SystemClock
 __all__ = ["Connections"]
 
 _MOST_LEAVING: Final = 32
-"""Connections that gave their place away and whose thread has not ended: it may wait for a check."""
+"""Connections that gave their place to one of the same client, and whose threads have not ended: they may be
+in a check. For a new connection of another client, there may be as many as there are places."""
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Connections:
     def add(self, connection: socket.socket, client: str) -> bool:
         """Give a place to a new connection. False: there is none."""
         with self._lock:
-            if len(self._places) >= self._most and not self._end_one():
+            if len(self._places) >= self._most and not self._end_one(client):
                 return False
             self._places[connection] = _Place(client, self._clock.now())
             return True
@@ -64,10 +65,11 @@ class Connections:
             self._places.pop(connection, None)
             self._leaving.discard(connection)
 
-    def _end_one(self) -> bool:
-        if len(self._leaving) >= _MOST_LEAVING:
-            return False
+    def _end_one(self, client: str) -> bool:
         connection = self._victim()
+        most = _MOST_LEAVING if self._places[connection].client == client else self._most
+        if len(self._leaving) >= most:
+            return False
         del self._places[connection]
         self._leaving.add(connection)
         # Wakes its thread, which then removes it. TLS's own shutdown would wait for the client.

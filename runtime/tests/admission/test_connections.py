@@ -40,11 +40,13 @@ def test_the_one_longest_without_a_request_goes_first(sockets: list[socket.socke
 def test_those_that_have_not_ended_yet_are_bounded(
     sockets: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_MOST_LEAVING", 2)
-    table = Connections(1)
+    monkeypatch.setattr(connections, "_MOST_LEAVING", 1)
+    table = Connections(2)
     assert [table.add(each, "a") for each in sockets[:4]] == [True, True, True, False]
+    assert table.add(sockets[4], "b"), "another client does not wait for the threads of this one"
+    assert not table.add(sockets[5], "c")
     table.remove(sockets[0])
-    assert table.add(sockets[3], "a")
+    assert table.add(sockets[5], "c")
 
 
 def test_a_place_comes_back(sockets: list[socket.socket]) -> None:
