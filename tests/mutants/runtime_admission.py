@@ -28,7 +28,7 @@ RUNTIME_ADMISSION = (
         "a check that fails allows the write",
         "admission/server.py",
         'return _refusal(500, "the check failed; see the log of the webhook")',
-        "verdict = Verdict()",
+        "answer = json.dumps(response(request.uid, Verdict()))",
         "a failurePolicy of Fail has no effect",
         _SERVER,
     ),

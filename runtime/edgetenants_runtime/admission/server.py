@@ -250,11 +250,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._review(path, check, length)
 
     def _review(self, path: str, check: Check, length: int) -> None:
-        began = SystemClock().now()
+        self._began = SystemClock().now()
         answer = self._answer(check, length)
         # Nothing of the review is left here: a client may take its time to receive the answer.
         self._send(answer)
-        self.server.note(path, answer.status, SystemClock().now() - began)
+        self.server.note(path, answer.status, SystemClock().now() - self._began)
         self.server.connections.answered(self.connection)
 
     def _answer(self, check: Check, length: int) -> _Answer:
@@ -273,6 +273,8 @@ class _Handler(BaseHTTPRequestHandler):
         server, client, gone = self.server, str(self.client_address[0]), self._gone
         with server.bodies.of(client, length, gone):
             body = self._body(length)
+            # A slow client makes no slow check.
+            self._began = SystemClock().now()
             held.enter_context(server.reviews.of(client, weight(body), gone))
             with server.parsing:
                 return parse(body)
@@ -292,13 +294,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _checked(self, check: Check, request: Request) -> _Answer:
         try:
-            verdict = check(request)
+            answer = json.dumps(response(request.uid, check(request)))
         except BadReview:
             raise
         except Exception as error:  # noqa: BLE001 - the failurePolicy decides about the write
             self._log_defect(error, request)
             return _refusal(500, "the check failed; see the log of the webhook")
-        return _Answer(200, json.dumps(response(request.uid, verdict)).encode(), "application/json")
+        return _Answer(200, answer.encode(), "application/json")
 
     def _log_bad_review(self, why: str) -> None:
         left_out = self.server.repeats.due("bad review")

@@ -11,6 +11,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 import trustme
@@ -197,6 +198,16 @@ def test_a_client_that_sends_a_byte_now_and_then_does_not_stay(
         for _ in range(30):
             slow.sendall(b"x")
             time.sleep(0.1)
+
+
+def test_a_slow_client_makes_no_slow_check(folder: Folder, serve: Serve) -> None:
+    noted: SimpleQueue[float] = SimpleQueue()
+    slow = secure(folder, serve(allowed, note=lambda _path, _code, seconds: noted.put(seconds)))
+    slow.sendall(f"POST /validate HTTP/1.1\r\nContent-Length: {len(REVIEW)}\r\n\r\n".encode())
+    time.sleep(0.5)
+    slow.sendall(REVIEW)
+    assert slow.recv(100).startswith(b"HTTP/1.1 200")
+    assert noted.get(timeout=5) < 0.4
 
 
 def test_an_idle_connection_stays_longer_than_a_request_may_take(
