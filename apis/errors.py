@@ -125,7 +125,8 @@ def _got(value: Any, below: str) -> str:
 
 def shown(value: Any) -> str:
     """An invalid value as JSON, cut to a readable length."""
-    text = visible(json.dumps(value, ensure_ascii=False, default=str))
+    # Cut first: a user may write very many invisible characters.
+    text = visible(json.dumps(value, ensure_ascii=False, default=str)[: LONGEST_VALUE + 1])
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 

@@ -1,7 +1,7 @@
 """What the webhooks know: the records of kept domains, the distributions that reconciles have read, and DNS.
 
 Any pod may send a review, so a review must not make the provider do much. It waits at most a second and a
-half for what it does not know, and a few threads do all of that work. What stays unknown refuses nothing.
+half for what it does not know, and a few threads do that work. What stays unknown refuses nothing.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
 from edgetenants_runtime import deadline
+from edgetenants_runtime.admission.repeats import Repeats
 from edgetenants_runtime.clock import SystemClock
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed
@@ -37,11 +38,10 @@ _SECONDS: Final = 1.5
 _RECORDS_SECONDS: Final = 10.0
 """How old the records may be. The leader reads them in its rounds, too; other processes only here."""
 _REREAD_SECONDS: Final = 1.0
-"""How often a refusal reads a record again."""
+"""How often a refusal reads a record again, and a failed read of all records is repeated."""
 _MOST_LOOKUPS: Final = 3
 """Maximum number of domains of one review that are looked up in DNS."""
-_THREADS: Final = 6
-_MOST_WAITING: Final = 12
+_MOST_JOBS: Final = 12
 _NO_RECORD: Final = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 
 
@@ -66,12 +66,12 @@ class ReadableRecords(Protocol):
 
 
 class BriefJobs:
-    """Runs jobs in a few threads, and waits a bounded time for each result. Thread-safe."""
+    """Runs a bounded number of jobs, each in a thread, and waits a bounded time for each result.
+    Thread-safe."""
 
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="admission")
-        self._room = threading.BoundedSemaphore(_MOST_WAITING)
+        self._room = threading.BoundedSemaphore(_MOST_JOBS)
 
     def run(self, *jobs: Callable[[], Result]) -> list[Result | None]:
         """Return the results in the order of the jobs; None for a job that had no room or took too long."""
@@ -83,9 +83,18 @@ class BriefJobs:
     def _start(self, job: Callable[[], Result]) -> Future[Result] | None:
         if not self._room.acquire(blocking=False):
             return None
-        future = self._threads.submit(job)
+        future: Future[Result] = Future()
         future.add_done_callback(lambda _: self._room.release())
+        # A daemon, unlike those of a ThreadPoolExecutor: DNS that hangs does not delay the process's end.
+        threading.Thread(target=_complete, args=(future, job), name="admission", daemon=True).start()
         return future
+
+
+def _complete(future: Future[Result], job: Callable[[], Result]) -> None:
+    try:
+        future.set_result(job())
+    except Exception as error:  # noqa: BLE001 - the thread that waits raises it
+        future.set_exception(error)
 
 
 def does_not_exist(domain: str) -> bool:
@@ -114,9 +123,12 @@ class KnownFacts:
     ) -> None:
         """`records` is None if the provider keeps no domains, `lookup` is None if it asks no DNS."""
         self._records, self._accounts, self._config_of, self._lookup = records, accounts, config_of, lookup
-        self._jobs = jobs or BriefJobs()
+        # Apart: a client can name domains whose DNS servers hang.
+        self._jobs, self._lookups = jobs or BriefJobs(), jobs or BriefJobs()
         self._clock = SystemClock()
-        self._loaded_at = self._reread_at = float("-inf")
+        self._loading = threading.Lock()
+        self._load_at = self._reread_at = float("-inf")
+        self._repeats = Repeats()
 
     def kept_for_others(self, domains: frozenset[str], namespace: str) -> Mapping[str, str]:
         """See Facts."""
@@ -135,15 +147,19 @@ class KnownFacts:
                 records.reread(others)
                 others = _others(records, others, namespace)
         except (KubeError, RecordsFailed) as error:
-            _log.warning("cannot read the records of kept domains", error=str(error))
+            left_out = self._repeats.due("records")
+            if left_out is not None:
+                _log.warning("cannot read the records of kept domains", error=str(error), left_out=left_out)
             return {}
         return {domain: records.place(domain) for domain in sorted(others)}
 
     def _load(self, records: ReadableRecords) -> None:
-        now = self._clock.now()
-        if now >= self._loaded_at + _RECORDS_SECONDS:
-            records.load()
-            self._loaded_at = now
+        with self._loading:
+            now = self._clock.now()
+            if now >= self._load_at:
+                self._load_at = now + _REREAD_SECONDS
+                records.load()
+                self._load_at = now + _RECORDS_SECONDS
 
     def _may_reread(self) -> bool:
         now = self._clock.now()
@@ -181,7 +197,7 @@ class KnownFacts:
         if lookup is None:
             return ()
         asked = sorted(domain for domain in domains if not domain.startswith("*."))[:_MOST_LOOKUPS]
-        missing = self._jobs.run(*(partial(lookup, domain) for domain in asked))
+        missing = self._lookups.run(*(partial(lookup, domain) for domain in asked))
         return tuple(domain for domain, gone in zip(asked, missing, strict=True) if gone)
 
 

@@ -17,6 +17,7 @@ from edgetenants_runtime.admission.server import Check
 from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
+from provider.admission import shape
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import guards, kept_domains
@@ -53,6 +54,7 @@ def checks(facts: Facts, namespace: str) -> Mapping[str, Check]:
     """Return the check of each path. `namespace` is the provider's own, where Crossplane runs, too.
 
     The checks let pass what the service accounts of that namespace write: Crossplane and the provider itself.
+    They raise BadReview for objects that the CRDs do not allow.
     """
     platform = f"system:serviceaccount:{namespace}:"
 
@@ -64,6 +66,7 @@ def checks(facts: Facts, namespace: str) -> Mapping[str, Check]:
 
 def _of_managed(request: Request, facts: Facts) -> Verdict:
     """Return what to answer to a write of a DistributionTenant or ConnectionGroup."""
+    shape.check_managed(request)
     old = _managed(request.old, request)
     if request.operation == _DELETE:
         return Verdict(warnings=tuple(_of_deletion(old)) if old else ())
@@ -93,6 +96,7 @@ def _of_managed(request: Request, facts: Facts) -> Verdict:
 def _of_claim(request: Request, facts: Facts) -> Verdict:
     """Return the warnings for a TenantClaim. Nothing of a claim is refused: it may wait for a domain, and its
     condition Live says what it waits for."""
+    shape.check_claim(request)
     if request.object is None or (request.object.get("metadata") or {}).get("deletionTimestamp"):
         return Verdict()
     added = _claimed(request.object) - _claimed(request.old or {})

@@ -4,6 +4,7 @@ from tests.mutants.mutation import Mutation
 
 _RULES = ("unit/provider/admission/test_rules.py",)
 _FACTS = ("unit/provider/admission/test_facts.py",)
+_SHAPE = ("unit/provider/admission/test_shape.py",)
 
 PROVIDER_ADMISSION = (
     Mutation(
@@ -73,8 +74,8 @@ PROVIDER_ADMISSION = (
     Mutation(
         "each review reads all records",
         "admission/facts.py",
-        "        if now >= self._loaded_at + _RECORDS_SECONDS:\n",
-        "        if True:\n",
+        "            if now >= self._load_at:\n",
+        "            if True:\n",
         "any pod can make the provider list ConfigMaps without end",
         _FACTS,
     ),
@@ -101,5 +102,69 @@ PROVIDER_ADMISSION = (
         "return True",
         "users are warned of domains that work",
         _FACTS,
+    ),
+    Mutation(
+        "records that cannot be read are read for each review",
+        "admission/facts.py",
+        "                self._load_at = now + _REREAD_SECONDS\n",
+        "",
+        "any pod can make the provider list ConfigMaps while that fails",
+        _FACTS,
+    ),
+    Mutation(
+        "DNS and records share their threads",
+        "admission/facts.py",
+        "jobs or BriefJobs(), jobs or BriefJobs()",
+        "*(2 * [jobs or BriefJobs()]),",
+        "a client that names domains with slow servers switches off the check of kept domains",
+        _FACTS,
+    ),
+    Mutation(
+        "the process waits for DNS when it ends",
+        "admission/facts.py",
+        'name="admission", daemon=True',
+        'name="admission"',
+        "a rollout takes as long as DNS hangs",
+        _FACTS,
+    ),
+    Mutation(
+        "a managed resource of any shape is checked",
+        "admission/rules.py",
+        "    shape.check_managed(request)\n",
+        "",
+        "any pod causes errors and costs seconds of CPU",
+        _SHAPE,
+    ),
+    Mutation(
+        "a claim of any shape is checked",
+        "admission/rules.py",
+        "    shape.check_claim(request)\n",
+        "",
+        "a million domains cost seconds of CPU",
+        _SHAPE,
+    ),
+    Mutation(
+        "an object of an unknown version is checked",
+        "admission/shape.py",
+        '        if found.text("apiVersion") not in _VERSIONS:\n',
+        "        if False:\n",
+        "there is no provider config of its kind, and the check fails",
+        _SHAPE,
+    ),
+    Mutation(
+        "a spec of any size is checked",
+        "admission/shape.py",
+        "    _check_size(spec)\n",
+        "",
+        "thousands of unknown fields cost seconds of CPU",
+        _SHAPE,
+    ),
+    Mutation(
+        "long values of a spec are checked",
+        "admission/shape.py",
+        "isinstance(value, str) and len(value) > _LONGEST_VALUE",
+        "False",
+        "a message quotes megabytes",
+        _SHAPE,
     ),
 )

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from edgetenants_runtime.admission.fields import BadReview, Fields
 from edgetenants_runtime.bounds import cut
 
-__all__ = ["API_VERSION", "BadReview", "Request", "Verdict", "parse", "response"]
+__all__ = ["API_VERSION", "Request", "Verdict", "parse", "response", "weight"]
 
 API_VERSION: Final = "admission.k8s.io/v1"
 _INVALID: Final = 422
@@ -21,10 +22,13 @@ _LONGEST_WARNING: Final = 256
 _MOST_WARNINGS: Final = 10
 _LONGEST_MESSAGE: Final = 4096
 """Characters of a denial. A spec may have a thousand invalid entries."""
-
-
-class BadReview(ValueError):  # noqa: N818 - says what is bad
-    """The body is not an AdmissionReview; the message says what was expected."""
+_MOST_VALUES: Final = 100_000
+"""A resource with 500 domains has some 7,000 values, and a review may have two resources."""
+_BYTES_PER_VALUE: Final = 256
+"""Memory that one value takes in Python beside its text, at most: an object with one field takes 200."""
+_BYTES_PER_BYTE: Final = 4
+"""Memory that a byte of text takes in Python, at most: one sign beyond the Basic Multilingual Plane makes all
+of a string as wide."""
 
 
 @dataclass(frozen=True)
@@ -62,32 +66,43 @@ class Verdict:
         return not self.problems
 
 
-def parse(body: bytes) -> Request:
-    """Read the body of a call.
+def weight(body: bytes | bytearray) -> int:
+    """Return how many bytes of memory the review takes at most, without parsing it.
 
     Raises:
-        BadReview: it is not an AdmissionReview.
+        BadReview: it has too many values. Three bytes of empty lists take 80 bytes in Python.
     """
-    try:
-        review = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadReview("expected an AdmissionReview in JSON") from error
-    if not isinstance(review, dict) or review.get("apiVersion") != API_VERSION:
+    values = body.count(b"[") + body.count(b"{") + body.count(b",")
+    if values > _MOST_VALUES:
+        raise BadReview(f"expected an AdmissionReview with at most {_MOST_VALUES} values")
+    return values * _BYTES_PER_VALUE + len(body) * _BYTES_PER_BYTE
+
+
+def parse(body: bytes | bytearray) -> Request:
+    """Read the body of a call. Who has managed which field is left out: it is as long as the rest.
+
+    Raises:
+        BadReview: it is not an AdmissionReview, or a field that all objects have is of another type.
+    """
+    review = _json(body)
+    if not isinstance(review, dict):
+        raise BadReview("expected an AdmissionReview in JSON")
+    if review.get("apiVersion") != API_VERSION:
         raise BadReview(f"apiVersion: expected {API_VERSION}")
-    request = review.get("request")
-    if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
+    request = Fields("", review).object("request")
+    if not request.text("uid"):
         raise BadReview("request.uid: expected a string")
-    kind = _mapping(request, "kind") or {}
+    kind = request.object("kind")
     return Request(
-        uid=request["uid"],
-        operation=_text(request, "operation"),
-        group=_text(kind, "group"),
-        kind=_text(kind, "kind"),
-        namespace=_text(request, "namespace"),
-        name=_text(request, "name"),
-        user=_text(_mapping(request, "userInfo") or {}, "username"),
-        object=_mapping(request, "object"),
-        old=_mapping(request, "oldObject"),
+        uid=request.text("uid"),
+        operation=request.text("operation"),
+        group=kind.text("group"),
+        kind=kind.text("kind"),
+        namespace=request.text("namespace"),
+        name=request.text("name"),
+        user=request.object("userInfo").text("username"),
+        object=_resource(request, "object"),
+        old=_resource(request, "oldObject"),
     )
 
 
@@ -106,13 +121,31 @@ def response(uid: str, verdict: Verdict) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": answer}
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
-    return value if isinstance(value, str) else ""
+def _json(body: bytes | bytearray) -> Any:
+    # The error has the whole text, so it must not be the cause of another.
+    try:
+        return json.loads(body.decode())
+    except (ValueError, RecursionError):
+        return None
 
 
-def _mapping(found: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    value = found.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise BadReview(f"{name}: expected an object")
-    return value
+def _resource(request: Fields, name: str) -> Mapping[str, Any] | None:
+    found = request.object(name)
+    if request.values.get(name) is None:
+        return None
+    for field in ("apiVersion", "kind"):
+        found.text(field)
+    found.object("spec")
+    metadata = found.object("metadata")
+    _check_metadata(metadata)
+    metadata.values.pop("managedFields", None)
+    return found.values
+
+
+def _check_metadata(metadata: Fields) -> None:
+    for field in ("name", "generateName", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
+        metadata.text(field)
+    for field in ("annotations", "labels"):
+        metadata.text_map(field)
+    metadata.texts("finalizers")
+    metadata.objects("ownerReferences")

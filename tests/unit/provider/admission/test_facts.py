@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.errors import KubeError, Operation
@@ -164,6 +166,52 @@ def test_dns_that_hangs_holds_up_no_review_for_long() -> None:
         assert asked.without_records(frozenset({"a.x.test"})) == ()
     finally:
         release.set()
+
+
+def test_dns_that_hangs_leaves_the_records_readable() -> None:
+    release = threading.Event()
+    try:
+        asked = known(Records(), lookup=lambda _: release.wait(30))
+        with ThreadPoolExecutor(8) as reviews:
+            for n in range(8):
+                domains = frozenset(f"{letter}{n}.x.test" for letter in "abc")
+                reviews.submit(asked.without_records, domains)
+            assert asked.kept_for_others(frozenset({TAKEN}), "shop") == {TAKEN: f"key {TAKEN}"}
+    finally:
+        release.set()
+
+
+def test_dns_that_hangs_does_not_delay_the_end_of_the_process() -> None:
+    release, daemons = threading.Event(), set[bool]()
+
+    def hangs() -> None:
+        daemons.add(threading.current_thread().daemon)
+        release.wait(30)
+
+    try:
+        assert BriefJobs(0.05).run(hangs) == [None]
+        assert daemons == {True}
+    finally:
+        release.set()
+
+
+def test_a_job_that_fails_raises_and_frees_its_place() -> None:
+    jobs = BriefJobs()
+    for _ in range(30):
+        with pytest.raises(ValueError, match="no"):
+            jobs.run(lambda: int("no"))
+    assert jobs.run(lambda: 1) == [1]
+
+
+def test_unreadable_records_are_read_and_logged_seldom() -> None:
+    records = Records()
+    records.error = RecordsFailed("no")
+    asked = known(records)
+    with capture_logs() as logged:
+        for _ in range(20):
+            asked.kept_for_others(frozenset({TAKEN}), "shop")
+    assert records.loads == 1
+    assert len(logged) <= 1
 
 
 @pytest.mark.parametrize(
