@@ -115,7 +115,7 @@ class AccountMemory:
 
     def note_seen(self, uid: str, id_: str) -> None:
         """Note that the external resource exists. Forget the resources that were not observed for long."""
-        self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
+        self.vanished.is_there(uid, id_)
         self.unseen.forget(uid)
         self.gone.forget(uid)
         for idle in self._last_seen.note(uid):
