@@ -119,8 +119,12 @@ class DomainRecords:
             if shard is None:
                 continue
             missing.discard(shard)
-            if _version(stored) != before.get(shard):
-                self._take_in(shard, stored, over=before.get(shard, ""))
+            known = before.get(shard, "")
+            if _number(_version(stored)) < _number(known):
+                # A backup was restored, or the list is an old one: a second answer decides.
+                self._read(shard)
+            elif _version(stored) != known:
+                self._take_in(shard, stored, over=known)
         for shard in sorted(missing):
             # It was deleted, or lost its label, which does not release anything.
             self._read(shard)

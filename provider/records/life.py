@@ -149,7 +149,8 @@ def next_record(record: Record, use: Use, passed: float, now: datetime, keep: ti
         # Only an administrator can tell whose it was.
         return record
     if use.held:
-        return replace(record, not_held_since=None, not_held_seconds=0.0, deleted=False)
+        # Not if the deletion is later than the observation, which may be of another, paused resource.
+        return replace(record, not_held_since=None, not_held_seconds=0.0, deleted=use.deleted)
     if use.deleted:
         record = replace(record, deleted=True)
     if use.held is None or _was_held(record, use):

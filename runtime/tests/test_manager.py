@@ -502,9 +502,12 @@ def test_no_reconcile_begins_in_a_process_that_may_not_act(
     manager._cut_off = True
     with capture_logs() as lines:
         controller.enqueue(ObjectKey("shop", "a"))
-        until(lambda: [line for line in lines if line["event"] == "left for the next leader"])
+        until(lambda: [line for line in lines if line["event"] == "left for the leader"])
     assert outside.observed == ["a"]
     assert manager.healthy() == (True, [])
+    # As after a step of the clock: the next renewal shows that it still leads.
+    manager._cut_off = False
+    until(lambda: outside.observed == ["a", "a"])
 
 
 # Time.

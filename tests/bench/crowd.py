@@ -68,9 +68,7 @@ def measured(world: World, client: KubeClient) -> Crowd:
     names = (f"calm-{number}" for number in itertools.count())
     idle = [timed(world, client, next(names))[0] for _ in range(IDLE_ROUNDS)]
     began = time.monotonic()
-    creator = threading.Thread(
-        target=lambda: [client.create(CLAIMS, claim("crowd", f"c{n}")) for n in range(CROWD)]
-    )
+    creator = threading.Thread(target=lambda: create(client))
     creator.start()
     ended: list[float] = []
     watcher = threading.Thread(target=lambda: ended.append(until_ready(client, began)))

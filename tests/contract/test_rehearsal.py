@@ -15,6 +15,7 @@ from provider.cloudfront.aws import operations
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import only_reading
 from provider.cloudfront.clients.connector import TenantConnector
+from provider.cloudfront.memory.vanishing import Loss
 from provider.cloudfront.rehearsal.recorder import PlannedCall
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, config
 from tests.unit.provider.world import INSTALLATION, World, managed
@@ -133,7 +134,10 @@ def test_a_rehearsed_deletion_leaves_alone_what_the_guards_remember(aws, deploye
         world.clock.advance(60)
     assert planned(world)[-1][1] == "DeleteTenant"
     assert remembered(vanished) == before
-    vanished.found_gone("another", id_, "ClusterProviderConfig default", "shop")
+    loss = Loss(
+        id_, "_tenant.shop.acme", "ClusterProviderConfig default", "shop", proven=False, recorded=True
+    )
+    vanished.found_gone("another", loss)
     assert [gone.id for gone in vanished._gone.values()] == [id_], "it counts as an accident"
 
 

@@ -10,6 +10,7 @@ from botocore.awsrequest import AWSResponse
 
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.reconcile.guard import GuardedConnector
+from provider.cloudfront.state.identity import OWNER_TAG
 from tests.contract.emulated import DISTRIBUTION, Emulated
 from tests.contract.reconciled import Reconciled
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
@@ -81,7 +82,8 @@ def test_a_list_that_is_not_from_aws_does_not_disable_a_group(aws, body, headers
     group.answers("ListDistributionTenants", body, **headers)
     group.delete()
     group.passes(6)
-    assert [each["Enabled"] for each in aws.admin("GET", "state")["connectionGroups"]] == [True] * 2
+    groups = aws.admin("GET", "state")["connectionGroups"]
+    assert [each["Enabled"] for each in groups if each["Name"] == "shop.front"] == [True]
     assert "does not look like one of AWS" in group.told("Synced")[2]
 
 
@@ -118,3 +120,30 @@ def test_a_leader_that_was_frozen_in_a_call_sends_no_other_one(aws):
     with pytest.raises(StandDown, match="the call TagResource"):
         tenant.passes(1)
     assert tenant.sent[-1] == "UpdateDistributionTenant"
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_tags_that_lag_behind_a_hand_back_do_not_release_a_tenant(aws, restarts):
+    """An administrator gave the tenant away and takes it back, and the old tag still shows."""
+    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    [made] = aws.tenants
+    own = aws.calls.tags(made["Arn"])
+    aws.calls.tag(made["Arn"], {OWNER_TAG: "cluster-1/DistributionTenant/other/shop.acme"})
+    if restarts:
+        tenant.restart()
+    tenant.delete()
+    tenant.reconcile()
+    aws.calls.tag(made["Arn"], own)
+    tenant.passes(6)
+    assert tenant.mr is None
+    assert aws.tenants == [], "it is deleted with its resource"
+
+
+def test_a_tenant_that_was_given_away_stays_when_its_former_resource_goes(aws):
+    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    [made] = aws.tenants
+    aws.calls.tag(made["Arn"], {OWNER_TAG: "cluster-1/DistributionTenant/other/shop.acme"})
+    tenant.delete()
+    tenant.passes(6)
+    assert tenant.mr is None
+    assert [each["Enabled"] for each in aws.tenants] == [True]

@@ -104,6 +104,57 @@ def test_forged_losses_hold_nobodys_recreation(teams: Teams) -> None:
     blue.serve("lost")
 
 
+def test_the_name_of_a_live_tenant_vouches_for_no_forged_loss(teams: Teams) -> None:
+    """As many as may vanish at once, and one that never was, whose status has the name of a live tenant."""
+    blue, red, ghost = teams.blue, teams.red, "ghost-of-red"
+    lost = [f"lost{number}" for number in range(5)]
+    for name in lost:
+        blue.apply(blue.tenant(name))
+    live = red.served("live")
+    blue.serve(*lost)
+    named = {"crossplane.io/external-name": ghost, PAUSED: "true"}
+    red.apply(red.tenant("ghost", annotations=named))
+    told = {"id": ghost, "name": live["Name"], "arn": live["Arn"].replace(live["Id"], ghost)}
+    red.forge("ghost", {"atProvider": told, "applied": red.get("live", "edt")["status"]["applied"]})
+    red.change("ghost", {"metadata": {"annotations": {PAUSED: None}}})
+    for name in lost:
+        teams.blue.admin.emulator.remove_tenant(f"{blue.namespace}.{name}")
+    red.looked_at("ghost")
+    again = lambda: all(blue.looked_at(name) and blue.tenants(name) for name in lost)  # noqa: E731
+    assert blue.wait("all five to be made anew", again, 60)
+    blue.serve(*lost)
+
+
+def test_who_gave_its_tenants_to_other_resources_has_lost_none(teams: Teams) -> None:
+    """More than may vanish at once. Their former resources say that they had others, which are gone."""
+    blue, red = teams.blue, teams.red
+    single = blue.served("single")
+    names = [f"given{number}" for number in range(6)]
+    for name in names:
+        red.apply(red.tenant(name))
+    red.serve(*names)
+    for name in names:
+        red.change(name, {"spec": {"managementPolicies": ["Observe"]}})
+        red.looked_at(name)
+        domains = {"domains": [f"{name}-{red.namespace}.example.com"]}
+        external = {"crossplane.io/external-name": f"{red.namespace}.{name}"}
+        red.apply(red.tenant(f"{name}-again", annotations=external, forProvider=domains))
+    red.serve(*(f"{name}-again" for name in names))
+    for name in names:
+        red.change(name, {"metadata": {"annotations": {PAUSED: "true"}}})
+        elsewhere = {"crossplane.io/external-name": f"{red.namespace}.{name}-ghost"}
+        change = {"metadata": {"annotations": elsewhere}, "spec": {"managementPolicies": ["*"]}}
+        red.change(name, change)
+        red.forge(name, {"atProvider": {"name": f"{red.namespace}.{name}-ghost"}})
+        red.change(name, {"metadata": {"annotations": {PAUSED: None}}})
+    for name in names:
+        red.told(name, "is gone from AWS", type_="Ready")
+    teams.blue.admin.emulator.remove_tenant(single["Name"])
+    again = lambda: blue.looked_at("single") and blue.tenants("single")  # noqa: E731
+    assert blue.wait("it to be made anew", again, 40)
+    blue.serve("single")
+
+
 def test_a_forged_list_of_tags_removes_none_that_a_spec_cannot_name(teams: Teams) -> None:
     red = teams.red
     arn = red.served("tagged")["Arn"]

@@ -340,6 +340,14 @@ PROVIDER_AWS = (
         ("contract/test_credentials.py",),
     ),
     Mutation(
+        "one look at the tags releases a tenant",
+        "cloudfront/adoption/owner_look.py",
+        "        if left := account.memory.handed_over.left(mr.uid, seen.id):\n",
+        "        if left := 0.0:\n",
+        "tags that lag behind a hand-back release a resource whose tenant stays live",
+        ("contract/test_strange_answers.py",),
+    ),
+    Mutation(
         "a proxy's page is an empty list",
         "cloudfront/aws/hooks.py",
         "            _check_origin(made.operation, http_response, parsed)\n",

@@ -160,8 +160,8 @@ PROVIDER_EDITS = (
     Mutation(
         "status is believed for everybody",
         "cloudfront/memory/vanishing.py",
-        " if gone.proven or gone.namespace == namespace]",
-        "]",
+        " if loss.proven or loss.namespace == namespace}",
+        "}",
         "whoever writes status in one namespace holds up all others",
         _VANISHING,
     ),
@@ -183,8 +183,8 @@ PROVIDER_EDITS = (
     ),
     Mutation(
         "who looked at a tenant counts as its owner",
-        "cloudfront/memory/account_memory.py",
-        "proven=self.proofs.held(uid, id_)",
+        "cloudfront/safety/guards.py",
+        "proven=proof is not None and proof.id == id_",
         "proven=True",
         "resources that only looked at others' tenants are led elsewhere and hold up everybody",
         _VANISHING,
@@ -192,8 +192,8 @@ PROVIDER_EDITS = (
     Mutation(
         "a status that nothing vouches for counts for others",
         "cloudfront/memory/vanishing.py",
-        "if gone.recorded and not gone.proven}",
-        "if not gone.proven}",
+        "if loss.recorded and not loss.proven}",
+        "if not loss.proven}",
         "who has five namespaces holds up the recreation of everybody's tenants",
         _VANISHING,
     ),

@@ -89,10 +89,18 @@ _DELETION = (
     Mutation(
         "every resource that names the group is looked at",
         "cloudfront/group/use.py",
-        "newest[:_MOST_LOOKS]",
-        "newest",
+        "[:_MOST_ASKERS]\n",
+        "\n",
         "a thousand false resources cost a thousand calls at each look",
-        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_hold_up_nothing",),
+        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_do_not_block_a_deletion",),
+    ),
+    Mutation(
+        "the newest resources are read, whosever they are",
+        "cloudfront/group/use.py",
+        "((unproven, had[namespace, unproven], namespace == own), each)",
+        "((False, 0, False), each)",
+        "twenty paused resources hide the tenant of another team, whose group is then disabled",
+        (f"{_SAFETY}::test_a_resource_that_counts_is_not_hidden_by_newer_ones_of_another_namespace",),
     ),
     Mutation(
         "the log keeps to itself what messages may not tell",
@@ -285,7 +293,8 @@ _TAKING = (
     Mutation(
         "what others have of a group is asked of a list that may lag",
         "cloudfront/group/use.py",
-        "        return any(_is_others(mr, each, account) for each in unlisted if each is not None)\n",
+        "        return any(_is_others(mr, each, account) for each in _unlisted(mr, group, others, account))"
+        "\n",
         "        return False\n",
         "a group is disabled under another team's new tenant",
         (_SAFETY,),
@@ -293,8 +302,8 @@ _TAKING = (
     Mutation(
         "who names a group keeps its owner from changing it",
         "cloudfront/group/use.py",
-        "any(_is_others(mr, each, account) for each in unlisted if each is not None)",
-        "any(each is not None for each in unlisted)",
+        "any(_is_others(mr, each, account) for each in _unlisted(mr, group, others, account))",
+        "any(True for each in _unlisted(mr, group, others, account))",
         "another team writes the owner's own tenant into a resource, and the group can never be changed",
         (_SAFETY,),
     ),

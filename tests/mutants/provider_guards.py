@@ -206,8 +206,11 @@ PROVIDER_GUARDS = (
     Mutation(
         "a connection group is made anew at once",
         "cloudfront/clients/skeleton.py",
-        "            guards.check_vanished(mr, self._deps)\n",
-        '            if noun(mr) == "tenant":\n                guards.check_vanished(mr, self._deps)\n',
+        "            guards.check_vanished(mr, self._deps, proof)\n",
+        (
+            '            if noun(mr) == "tenant":\n'
+            "                guards.check_vanished(mr, self._deps, proof)\n"
+        ),
         "in an emptied account it gets another endpoint, and DNS leads to the old one",
         _VANISHING,
     ),

@@ -205,8 +205,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "what the provider deleted counts as lost",
         "cloudfront/memory/vanishing.py",
-        "            if id_ in self._removed:\n                return\n",
-        "",
+        "if loss.id in self._removed or self._cleared",
+        "if self._cleared",
         "whoever deletes some resources holds up the recreation of everybody's",
         (
             "unit/provider/cloudfront/memory/test_vanishing.py::test_what_the_provider_deleted_itself_counts_for_nobody",

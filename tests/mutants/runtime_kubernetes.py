@@ -16,6 +16,22 @@ FOLLOWING = (
         ("kube/test_informer.py",),
     ),
     Mutation(
+        "a machine that was paused goes on at once",
+        "process/leader.py",
+        " and abs(self._wall() - self._renewed_wall).total_seconds() < self._timing.lease\n",
+        "\n",
+        "a former leader deletes the tenant of a claim that was created again",
+        ("process/test_leader.py",),
+    ),
+    Mutation(
+        "a resource that was left for the leader is forgotten",
+        "process/controller.py",
+        "            self.queue.retry_real(key)\n        except",
+        "        except",
+        "after a step of the clock, some resources wait for a day",
+        ("test_manager.py",),
+    ),
+    Mutation(
         "objects of a history that no longer exists are kept",
         "kube/cache.py",
         "        self._forget_what_never_was(obj, list_version)\n",

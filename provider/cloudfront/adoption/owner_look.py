@@ -214,6 +214,7 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
         if other is not None and account.memory.proofs.successor(seen.id, other.uid) != mr.uid:
             return False
         _confirm(mr, seen, account.memory.proofs)
+        account.memory.handed_over.forget(mr.uid)
         return True
     if known and verdict is Ownership.NOBODYS:
         raise guards.adoption_refused(mr, seen, verdict, None, account.installation)
@@ -221,6 +222,9 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
         return True
     if known:
         guards.check_leaving(mr, seen, (seen.tags or {}).get(identity.OWNER_TAG, ""))
+        if left := account.memory.handed_over.left(mr.uid, seen.id):
+            it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
+            raise NotYet(f"{it} has another owner by its tag; the provider looks again", after=left)
     account.memory.proofs.drop(mr.uid)
     return False
 

@@ -38,7 +38,7 @@ from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, W
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
 from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
-from provider.cloudfront.safety import advice, guards, kept_names
+from provider.cloudfront.safety import advice, guards, kept_names, name_keys
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state import creating
@@ -119,9 +119,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         seen = self._look(mr)
         owned = self._own(mr, seen) if seen else None
         if owned is None:
+            proof = self._memory.proofs.of(mr.uid)
             self._memory.forget(mr.uid)
             self._keeper.gone(mr)
-            guards.check_vanished(mr, self._deps)
+            guards.check_vanished(mr, self._deps, proof)
             return Observation(exists=False) if mr.deleted else self._missing(mr)
         self._memory.note_seen(mr.uid, owned.seen.id)
         if mr.deleted:
@@ -151,14 +152,19 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return None
         name = str(mr.external_name)
         try:
-            return owner_look.with_known_tags(mr, self._get(name))
+            seen = self._get(name)
         except AwsError as error:
             if not error.absent:
                 raise self._explained(mr, error, f"get {noun(mr)} {name}") from error
+        else:
+            self._memory.vanished.exists(seen.id, name_keys.in_any_account(mr.kind, seen.name))
+            return owner_look.with_known_tags(mr, seen)
         # It is gone, whatever follows: the retention time of its records starts now.
         self._keeper.gone(mr)
         guards.check_import(mr)
         guards.check_gone(mr, self._account)
+        if mr.deleted:
+            self._keeper.gone_as_wanted(mr)
         return None
 
     def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:

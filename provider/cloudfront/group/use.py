@@ -14,8 +14,10 @@ namespace, only what AWS says about its tenant counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 import structlog
@@ -58,7 +60,11 @@ _log = structlog.get_logger("provider.cloudfront.groupuse")
 _TENANT: Final = "DistributionTenant"
 _TOLD: Final = 5
 _MOST_LOOKS: Final = 20
+"""The most tenants that one reconcile reads for a group."""
+_MOST_ASKERS: Final = 200
+"""The most resources whose tenants are read: anyone may name a group in as many as they like."""
 _HELD_SECONDS: Final = 60.0
+_READ_ON_SECONDS: Final = 10.0
 _READING_SECONDS: Final = 20.0
 """Of a reconcile, left for other work after the owner tags of a large group."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/-]{1,255}", re.ASCII)
@@ -77,9 +83,7 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
     mine, others = _askers(mr, group, cluster.everyone)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
-    there = next(
-        (tenant for each in others if (tenant := _in_group(mr, each, group, account.cloudfront))), None
-    )
+    there = next(_unlisted(mr, group, others, account), None)
     return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
@@ -192,8 +196,7 @@ def has_others(
         if _handed_over(mr, group, held, account):
             return True
         _, others = _askers(mr, group, cluster.everyone)
-        unlisted = (_in_group(mr, each, group, account.cloudfront) for each in others)
-        return any(_is_others(mr, each, account) for each in unlisted if each is not None)
+        return any(_is_others(mr, each, account) for each in _unlisted(mr, group, others, account))
     except AwsError as error:
         what = f"read the owners of the tenants in connection group {group.name} {when}"
         raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
@@ -300,16 +303,59 @@ def _told(mr: Managed, names: set[str], log_changes: LogChanges, everyone: Every
 
 def _askers(mr: Managed, group: ObservedGroup, everyone: Everyone) -> tuple[list[Managed], list[Managed]]:
     """The cached resources that name the group: those of its own namespace whose spec names it, and others.
-    The others are the newest ones, which a list may not show yet; at most as many as the provider reads."""
-    mine, others = [], []
+    A list may not show the tenants of the others yet."""
+    mine: list[Managed] = []
+    others: list[Managed] = []
     for each in everyone():
         asks = _asked(each) in (group.id, group.arn, group.name)
         if each.kind == _TENANT and asks and identity.namespace_of(each) == identity.namespace_of(mr):
             mine.append(each)
         elif each.kind == _TENANT and (asks or each.at_provider.get("connectionGroupId") == group.id):
             others.append(each)
+    return mine, others
+
+
+def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> list[Managed]:
+    """Order the resources to read: a list may not show the newest tenants yet. Those with a proven tenant
+    come first, and the namespaces take turns, so that no namespace hides another one's by creating others."""
     newest = sorted(others, key=lambda each: each.metadata.get("creationTimestamp") or "", reverse=True)
-    return mine, newest[:_MOST_LOOKS]
+    own, had = identity.namespace_of(mr), Counter[tuple[str, bool]]()
+    turns: list[tuple[tuple[bool, int, bool], Managed]] = []
+    for each in newest:
+        namespace, unproven = identity.namespace_of(each), account.memory.proofs.of(each.uid) is None
+        turns.append(((unproven, had[namespace, unproven], namespace == own), each))
+        had[namespace, unproven] += 1
+    return [each for _, each in sorted(turns, key=itemgetter(0))][:_MOST_ASKERS]
+
+
+def _unlisted(
+    mr: Managed, group: ObservedGroup, others: Iterable[Managed], account: AccountAccess
+) -> Iterator[ObservedTenant]:
+    """Find the tenants of other resources that AWS has in the group, whether it lists them or not. Of many
+    resources each reconcile reads some; those answers are good for as long as it takes to read the others.
+
+    Raises:
+        NotYet: other tenants are left to the next reconcile.
+        ExternalError: AWS is throttling requests.
+    """
+    reads = 0
+
+    def read(other: Managed) -> ObservedTenant | None:
+        nonlocal reads
+        reads += 1
+        if reads > _MOST_LOOKS:
+            words = f"reading the tenants that name connection group {group.name}"
+            raise NotYet(words, after=_READ_ON_SECONDS)
+        return _in_group(mr, other, group, account.cloudfront)
+
+    for number, other in enumerate(_in_turn(mr, others, account)):
+        what = ("asker", mr.uid, group.id, other.uid, other.generation)
+        if number < _MOST_LOOKS / 2:
+            found = read(other)
+        else:
+            found = account.memory.holders.get(what, partial(read, other), free=lambda _: False)
+        if found is not None:
+            yield found
 
 
 def _asked(mr: Managed) -> Any:

@@ -103,6 +103,8 @@ class AccountMemory:
         self.gone = SecondChecks(clock, second_check)
         """For a missing external resource that is to be deleted: a single response may come from a replica
         that lags behind, or from an endpoint that is not AWS's."""
+        self.handed_over = SecondChecks(clock, second_check)
+        """For an external resource that is to be deleted and has another owner's tag: tags may lag behind."""
         self.used = BackOff(_FIRST_CHECK_OF_TENANTS)
         """For a connection group that waits for its tenants to go, which may take forever: a few such groups
         would use up the account's rate."""
@@ -113,7 +115,7 @@ class AccountMemory:
 
     def note_seen(self, uid: str, id_: str) -> None:
         """Note that the external resource exists. Forget the resources that were not observed for long."""
-        self.vanished.is_there(uid, id_, proven=self.proofs.held(uid, id_))
+        self.vanished.is_there(uid, id_)
         self.unseen.forget(uid)
         self.gone.forget(uid)
         for idle in self._last_seen.note(uid):
@@ -144,6 +146,7 @@ class AccountMemory:
             self.requests,
             self.unused,
             self.gone,
+            self.handed_over,
             self.used,
             self.disablings,
             self.tag_checks,

@@ -9,11 +9,18 @@ groups count like tenants: a recreated group has another endpoint, and DNS point
 
 The provider stores nothing of this: a new process counts again before it creates anything, and comes to the
 same result. So it has to believe what status says existed, and anyone who may write status can invent that.
-What this process has proven to belong to a resource, by its owner tag, counts for all namespaces: any
-resource may observe a tenant, and refer to another one afterwards. What is not proven counts in its own
-namespace; for other namespaces, each namespace with a recorded name that is gone counts as one
-(safety/kept_names.py). So the provider notices an accident that affects many namespaces, even after a
-restart, and no namespace can block the others with tenants that never existed.
+A loss counts for other namespaces only if it is what an honest one is:
+
+    this process saw the tenant, and its owner tag      each counts for all namespaces
+    was proven until AWS no longer found it
+    a record has the external name that AWS did not     each namespace counts as one for the others
+    find (safety/kept_names.py)
+    only status says that it existed                    each counts in its own namespace
+
+So the provider notices an accident that affects many namespaces, even after a restart, and no namespace can
+block the others with tenants that never existed. A loss ends when AWS shows the tenant to any resource, and
+when its resource refers to another one. It counts for an hour after the last look that did not find it: its
+user may have paused the resource.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -30,7 +37,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.state.observed import account_of
 
-__all__ = ["Census", "Gone", "Vanished", "Verdict", "decide", "limit", "take_census"]
+__all__ = ["Census", "Gone", "Loss", "Vanished", "Verdict", "decide", "limit", "take_census"]
 
 _FEW: Final = 5
 _SHARE: Final = 0.02
@@ -39,6 +46,9 @@ _REMOVED: Final = 10_000
 _MOST_POLLS: Final = 10
 """Poll intervals after which the provider stops waiting for others that it does not observe, such as paused
 ones."""
+_COUNTS_SECONDS: Final = 3600.0
+"""How long a loss counts after the last look that did not find it. The provider looks each minute, or as
+often as AWS's rate allows."""
 
 
 class Verdict(Enum):
@@ -50,21 +60,38 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Gone:
-    """A known tenant or connection group that no longer exists."""
+class Loss:
+    """A known tenant or connection group that AWS did not find."""
 
     id: str
+    """Of status, so its user chooses it, unless `proven`."""
+    name: str
+    """The external name that AWS did not find, by its key in safety/name_keys.py."""
     config: str
     """The provider config with which the provider looked for it."""
     namespace: str
     """The namespace of the managed resource, or of its claim."""
     proven: bool
-    """This process had proven that it belonged to the managed resource."""
+    """Until this look, this process had a proof that it belonged to the managed resource."""
     recorded: bool
     """Some process had proven it, as far as is known: its name is recorded for that namespace, or the
     provider records no names."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A loss that counts."""
+
+    loss: Loss
     since: float
     """When the provider first noticed its absence, on the injected clock."""
+    looked: float
+    """When the provider last noticed it."""
+
+    @property
+    def id(self) -> str:
+        """The id of what is gone."""
+        return self.loss.id
 
 
 @dataclass(frozen=True)
@@ -125,7 +152,11 @@ class Vanished:
         self._clock = clock
         self._lock = threading.Lock()
         self._gone: dict[str, Gone] = {}
-        self._proven: dict[str, str] = {}
+        self._whose: dict[tuple[str, str], set[str]] = {}
+        """The uids for each id and name of what is gone."""
+        self._seen: dict[str, str] = {}
+        """The id that each managed resource was last seen to have. It proves nothing without a proof of its
+        owner; a proof from a creation says nothing of a tenant that AWS does not show yet."""
         self._cleared: dict[str, str] = {}
         self._removed: OrderedDict[str, None] = OrderedDict()
         self._looks: OrderedDict[str, float] = OrderedDict()
@@ -134,13 +165,25 @@ class Vanished:
         """Return the time on the injected clock, for a census."""
         return self._clock.now()
 
-    def is_there(self, uid: str, id_: str, *, proven: bool) -> None:
-        """Note that the tenant of a managed resource exists. `proven`: its owner tag names that resource."""
+    def is_there(self, uid: str, id_: str) -> None:
+        """Note that the tenant of a managed resource exists."""
         with self._lock:
             self._looked(uid)
             self._drop(uid)
-            if proven:
-                self._proven[uid] = id_
+            self._seen[uid] = id_
+
+    def exists(self, id_: str, name: str) -> None:
+        """Note that AWS has a tenant with that id and that name (see Loss), for any resource.
+
+        It is not lost, even if a status says so. A record of the name tells of no loss either; but a tenant
+        that was proven to be lost stays lost if another one has its name now.
+        """
+        with self._lock:
+            for uid in self._uids("id", id_):
+                self._take(uid)
+            for uid in self._uids("name", name):
+                if not self._gone[uid].loss.proven:
+                    self._take(uid)
 
     def removed(self, id_: str) -> None:
         """Note that the provider itself deleted the tenant: its absence is no accident for any resource."""
@@ -148,8 +191,8 @@ class Vanished:
             self._removed[id_] = None
             while len(self._removed) > _REMOVED:
                 self._removed.popitem(last=False)
-            for uid in [uid for uid, gone in self._gone.items() if gone.id == id_]:
-                del self._gone[uid]
+            for uid in self._uids("id", id_):
+                self._take(uid)
 
     def was_removed(self, id_: str) -> bool:
         """Whether this process recently deleted it."""
@@ -160,29 +203,31 @@ class Vanished:
         """Forget a resource that no longer wants its tenant, or would not recreate it."""
         with self._lock:
             self._looks.pop(uid, None)
-            self._proven.pop(uid, None)
+            self._seen.pop(uid, None)
             self._drop(uid)
 
     def let_go(self, uid: str) -> None:
         """Forget a resource that was not observed for long, unless its tenant is gone, which still counts."""
         with self._lock:
             if uid not in self._gone:
-                for known in (self._looks, self._proven, self._cleared):
+                for known in (self._looks, self._seen, self._cleared):
                     known.pop(uid, None)
 
-    def found_gone(
-        self, uid: str, id_: str, config: str, namespace: str = "", *, recorded: bool = True
-    ) -> None:
-        """Note that the tenant of a managed resource does not exist. `recorded`: see Gone."""
+    def found_gone(self, uid: str, loss: Loss) -> None:
+        """Note that the tenant of a managed resource does not exist."""
         with self._lock:
             self._looked(uid)
-            if id_ in self._removed:
+            if loss.id in self._removed or self._cleared.get(uid) == loss.id:
                 return
-            known = self._gone.get(uid)
-            if self._cleared.get(uid) != id_ and (known is None or known.id != id_):
-                self._cleared.pop(uid, None)
-                proven = self._proven.get(uid) == id_
-                self._gone[uid] = Gone(id_, config, namespace, proven, recorded, self._clock.now())
+            self._cleared.pop(uid, None)
+            now, known = self._clock.now(), self._gone.get(uid)
+            proven, since = loss.proven and self._seen.get(uid) == loss.id, now
+            if known is not None and (known.id, known.loss.name) == (loss.id, loss.name):
+                # The first look ended the proof.
+                proven = proven or known.loss.proven
+                # After a long time without looks, the others may be gone too: they are checked first.
+                since = known.since if self._counts(known) else now
+            self._put(uid, Gone(replace(loss, proven=proven), since, now))
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """Return what the provider may do about one that is gone. `seconds` is the poll interval."""
@@ -195,7 +240,7 @@ class Vanished:
             while self._looks and next(iter(self._looks.values())) < now - seconds:
                 self._looks.popitem(last=False)
             waited = (now - gone.since) / seconds
-            counted = self._counted(gone.namespace)
+            counted = self._counted(gone.loss.namespace)
             verdict = decide(counted, census.known, len(self._looks), waited=waited)
             if verdict is Verdict.MAKE:
                 self._clear(uid)
@@ -203,34 +248,40 @@ class Vanished:
 
     def _counted(self, namespace: str) -> int:
         """Return the number of those that are gone, as far as they count for a namespace."""
-        believed = [gone for gone in self._gone.values() if gone.proven or gone.namespace == namespace]
-        others = {gone.namespace for gone in self._gone.values() if gone.recorded and not gone.proven}
+        losses = [gone.loss for gone in self._gone.values() if self._counts(gone)]
+        # Several resources may have had one tenant.
+        believed = {loss.id for loss in losses if loss.proven or loss.namespace == namespace}
+        others = {loss.namespace for loss in losses if loss.recorded and not loss.proven}
         return len(believed) + len(others - {namespace})
+
+    def _counts(self, gone: Gone) -> bool:
+        return self._clock.now() < gone.looked + _COUNTS_SECONDS
 
     def _keep(self, census: Census) -> None:
         """Forget those whose resource was deleted or no longer recreates its tenant, without observing it."""
         for uid, gone in list(self._gone.items()):
             if uid not in census.uids and gone.since < census.taken:
-                del self._gone[uid]
+                self._take(uid)
 
     def confirms(self, config: str, token: str) -> bool:
         """Whether a token names one that is gone under this provider config. It may be another one than
         `token` names now: if the provider finds more of them gone, an earlier confirmation stays valid."""
         with self._lock:
-            return any(_token(gone.id) == token for gone in self._gone.values() if gone.config == config)
+            return any(_token(gone.id) == token for gone in self._gone.values() if gone.loss.config == config)
 
-    def token(self, config: str) -> str:
-        """Return the token that confirms the recreation of what is gone under this provider config. It
-        depends on these tenants, so an old token does not confirm a later accident; it is the same in every
-        process."""
+    def token(self, config: str, id_: str) -> str:
+        """Return the token that confirms the recreation of what is gone under this provider config, such as
+        `id_`. It depends on these tenants, so an old token does not confirm a later accident; it is the same
+        in every process."""
         with self._lock:
-            first = min(gone.id for gone in self._gone.values() if gone.config == config)
-        return _token(first)
+            # Another resource may have found the one with `id_` since.
+            ids = {gone.id for gone in self._gone.values() if gone.loss.config == config}
+        return _token(min(ids | {id_}))
 
     def confirm(self, config: str) -> None:
         """Permit the recreation of all that is gone under this provider config."""
         with self._lock:
-            for uid in [uid for uid, gone in self._gone.items() if gone.config == config]:
+            for uid in [uid for uid, gone in self._gone.items() if gone.loss.config == config]:
                 self._clear(uid)
 
     def _looked(self, uid: str) -> None:
@@ -238,11 +289,33 @@ class Vanished:
         self._looks.move_to_end(uid)
 
     def _clear(self, uid: str) -> None:
-        self._cleared[uid] = self._gone.pop(uid).id
+        self._cleared[uid] = self._gone[uid].id
+        self._take(uid)
 
     def _drop(self, uid: str) -> None:
-        self._gone.pop(uid, None)
+        self._take(uid)
         self._cleared.pop(uid, None)
+
+    def _put(self, uid: str, gone: Gone) -> None:
+        self._take(uid)
+        self._gone[uid] = gone
+        for key in _keys(gone.loss):
+            self._whose.setdefault(key, set()).add(uid)
+
+    def _take(self, uid: str) -> None:
+        gone = self._gone.pop(uid, None)
+        for key in _keys(gone.loss) if gone is not None else ():
+            self._whose[key].discard(uid)
+            if not self._whose[key]:
+                del self._whose[key]
+
+    def _uids(self, what: str, value: str) -> tuple[str, ...]:
+        """Return the resources whose losses have that id or name."""
+        return tuple(self._whose.get((what, value), ()))
+
+
+def _keys(loss: Loss) -> tuple[tuple[str, str], ...]:
+    return ("id", loss.id), ("name", loss.name)
 
 
 def _token(id_: str) -> str:

@@ -20,9 +20,10 @@ from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import not_ready, to_external_error
 from provider.cloudfront.lifecycle.conditions import was_ready
-from provider.cloudfront.memory.vanishing import Census, Verdict, limit, take_census
+from provider.cloudfront.memory.vanishing import Census, Loss, Verdict, limit, take_census
 from provider.cloudfront.ownership import disclosure, judgement
 from provider.cloudfront.ownership.judgement import Ownership, Resource
+from provider.cloudfront.ownership.proofs import Proof
 from provider.cloudfront.safety import advice, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, Dependencies
 from provider.cloudfront.safety.kept_domains import KeptDomains
@@ -403,8 +404,13 @@ def _maybe_elsewhere(mr: Managed, account: AccountAccess, then: str) -> str:
     )
 
 
-def check_vanished(mr: Managed, deps: Dependencies) -> None:
+def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None:
     """Recreate a known external resource that is gone, unless many are gone; wait until that is known.
+
+    Args:
+        mr: the managed resource.
+        deps: the dependencies of its client.
+        proof: the proof that this process had until AWS did not find the external resource.
 
     Raises:
         NotYet: its drift policy does not recreate it, the provider has to check others first, or a user has
@@ -417,8 +423,7 @@ def check_vanished(mr: Managed, deps: Dependencies) -> None:
     if mr.deleted or not id_:
         return
     if _recreates(mr, policy.drift_policy):
-        recorded = _is_recorded(mr, account, kept)
-        vanished.found_gone(mr.uid, id_, account.config, namespace_of(mr), recorded=recorded)
+        vanished.found_gone(mr.uid, _loss(mr, id_, account, kept, proof))
     else:
         vanished.forget(mr.uid)
     if policy.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
@@ -447,16 +452,29 @@ def check_vanished(mr: Managed, deps: Dependencies) -> None:
         # The numbers are not for namespaces to see: the log has them, for the platform team.
         account.memory.shared.get(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
-        words = f"{gone}, and so are {many}: {_confirmation(account)}"
+        words = f"{gone}, and so are {many}: {_confirmation(account, id_)}"
         raise _recreation_held(words, _HELD_SECONDS, _drifted(words))
 
 
+def _loss(mr: Managed, id_: str, account: AccountAccess, kept: KeptDomains, proof: Proof | None) -> Loss:
+    return Loss(
+        id_,
+        name_keys.listed_by(mr),
+        account.config,
+        namespace_of(mr),
+        proven=proof is not None and proof.id == id_,
+        recorded=_is_recorded(mr, account, kept),
+    )
+
+
 def _is_recorded(mr: Managed, account: AccountAccess, kept: KeptDomains) -> bool:
-    """Whether its name is kept for its namespace; True also if that is unknown."""
+    """Whether the name that AWS did not find is kept for its namespace; True also if that is unknown.
+
+    It is not the name in status: its user may write there the name of a tenant that exists.
+    """
     if not account.id or not kept.known:
         return True
-    name = str(mr.at_provider.get("name") or mr.external_name)
-    return kept.vouches(name_keys.key_of(mr.kind, account.id, name), namespace_of(mr))
+    return kept.vouches(name_keys.key_of(mr.kind, account.id, str(mr.external_name)), namespace_of(mr))
 
 
 def _shared_census(deps: Dependencies, home: str | None) -> Census:
@@ -479,8 +497,8 @@ def _tell_held(account: str | None, census: Census) -> bool:
     return True
 
 
-def _confirmation(account: AccountAccess) -> str:
-    token = account.memory.vanished.token(account.config)
+def _confirmation(account: AccountAccess, id_: str) -> str:
+    token = account.memory.vanished.token(account.config, id_)
     return (
         "recreation is on hold. Check that the account and its endpoint are correct. To recreate them "
         f"anyway, set the annotation {CONFIRM_ANNOTATION} of {account.config} to {token}"

@@ -101,8 +101,8 @@ class KeptDomains(Protocol):
         ...
 
     def deleted(self, mr: Managed, names: frozenset[str]) -> None:
-        """Note that the provider deleted the tenant of a managed resource, as desired. The keys of its name
-        no longer vouch for it, even if the process dies; a failed write is retried."""
+        """Note that the tenant of a managed resource was deleted, as desired. The keys of its name no longer
+        vouch for it, even if the process dies; a failed write is retried."""
         ...
 
     def on_hold(self, mr: Managed) -> None:
@@ -258,6 +258,14 @@ class Keeper:
     def deleted(self, mr: Managed, seen: Resource) -> None:
         """Note that the provider deleted the external resource."""
         self._kept.deleted(mr, self._name(mr, seen))
+
+    def gone_as_wanted(self, mr: Managed) -> None:
+        """Note that the external resource of a resource that is being deleted does not exist. The answer to
+        the provider's deletion may have been lost, or the process that sent it; so its name vouches for no
+        loss."""
+        if self._account:
+            name = name_keys.key_of(mr.kind, self._account, mr.external_name or mr.name)
+            self._kept.deleted(mr, frozenset({name}))
 
     def held(self, mr: Managed, domains: Iterable[str]) -> frozenset[str]:
         """Return those of the domains that are kept for this resource's namespace."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from edgetenants_runtime.managed import Managed
 
-__all__ = ["is_name", "key_of", "listed_by", "without_account"]
+__all__ = ["in_any_account", "is_name", "key_of", "listed_by", "without_account"]
 
 _PREFIXES: Final = {"DistributionTenant": "_tenant.", "ConnectionGroup": "_group."}
 
@@ -41,6 +41,15 @@ def without_account(key: str) -> str:
     return f"{kind}.{name}"
 
 
+def in_any_account(kind: str, name: str) -> str:
+    """Return the key of a name, without an account.
+
+    >>> in_any_account("ConnectionGroup", "shop.own")
+    '_group.shop.own'
+    """
+    return f"{_PREFIXES[kind]}{name}"
+
+
 def listed_by(mr: Managed) -> str:
     """Return the key of the external name, without an account."""
-    return f"{_PREFIXES[mr.kind]}{mr.external_name or mr.name}"
+    return in_any_account(mr.kind, mr.external_name or mr.name)

@@ -103,8 +103,8 @@ def tenant(answer: Mapping[str, Any], etag: str) -> ObservedTenant:
 
 
 def identifying(answer: Mapping[str, Any], member: str) -> str:
-    """Return a member without which nobody knows whose the external resource is: whose name is unknown would
-    count as that of another owner.
+    """Return a member without which the provider cannot tell whose the external resource is: without a name,
+    it would count as that of another owner.
 
     Raises:
         LookupError: it is missing or empty.

@@ -52,7 +52,7 @@ class Informer:
     GONE_AFTER = 3
     """The number of consecutive 404 responses after which the objects count as deleted."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options, by name
         self,
         client: KubeClient,
         kind: ResourceKind,

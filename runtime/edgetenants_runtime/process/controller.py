@@ -271,7 +271,9 @@ class Controller:
         try:
             self._process(key)
         except StandDown as stand_down:
-            _log.info("left for the next leader", **self._names(key), before=str(stand_down))
+            _log.info("left for the leader", **self._names(key), before=str(stand_down))
+            # This process may turn out to be it, after a step of the clock.
+            self.queue.retry_real(key)
         except BaseException:  # noqa: BLE001 - no exception may stop the worker, not even SystemExit
             # First the back-off: logging may fail too, if memory is short or a text is broken.
             self.queue.retry(key)

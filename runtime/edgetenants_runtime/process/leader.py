@@ -7,6 +7,9 @@
 A waiting process never compares a time in the Lease with its own clock: the Lease has expired when this
 process has seen no change of it for the duration in the Lease. A leader stops *before* that: it counts from
 the moment at which it sent its last successful renewal, and only for `Timing.renew`.
+
+A monotonic clock may stand still while a machine is paused, so a leader also looks at the wall clock: after a
+step of it, the process does nothing until its next renewal shows that it still leads.
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import structlog
 
-from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.clock import Clock, SystemClock, utc_now
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from edgetenants_runtime.kube.lease import LeaseLock, LeaseRecord
 
@@ -75,6 +79,10 @@ class Phase(StrEnum):
     """This process has stopped and released the Lease, if it held it; final."""
 
 
+_Moment = tuple[float, datetime]
+"""On the monotonic clock, and on the wall clock."""
+
+
 def own_identity() -> str:
     """The host name (in a cluster, the pod's name) and a unique suffix."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
@@ -91,13 +99,15 @@ class Elector:
         on_lost: Callable[[], None],
         rng: random.Random,
         clock: Clock | None = None,
+        wall: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`on_lost` is called once, from the elector's thread, when this process loses the leadership."""
+        """`on_lost` is called once, from the elector's thread, when this process loses the leadership. `wall`
+        is the wall clock."""
         self._lock, self._timing, self._on_lost, self._rng = lock, timing, on_lost, rng
-        self._clock = clock or SystemClock()
+        self._clock, self._wall = clock or SystemClock(), wall
         self._changed = threading.Condition()
         self._phase = Phase.WAITING
-        self._renewed = 0.0
+        self._renewed, self._renewed_wall = 0.0, wall()
         self._known: LeaseRecord | None = None
         self._seen_at = 0.0
         self._stopping = False
@@ -114,8 +124,12 @@ class Elector:
 
     @property
     def leading(self) -> bool:
-        """This process may act now. Cheap; False as soon as a renewal is overdue, even if the threads
-        hang."""
+        """This process may act now. Cheap; False as soon as a renewal is overdue, even if the threads hang,
+        and after a step of the wall clock until the next renewal."""
+        return self._holds and abs(self._wall() - self._renewed_wall).total_seconds() < self._timing.lease
+
+    @property
+    def _holds(self) -> bool:
         return self._phase is Phase.LEADING and self._clock.now() < self._renewed + self._timing.renew
 
     @property
@@ -157,7 +171,7 @@ class Elector:
 
     def attempt(self) -> float:
         """Try once to acquire or renew the Lease; returns the seconds until the next attempt."""
-        sent = self._clock.now()
+        sent = self._clock.now(), self._wall()
         try:
             if self._phase is Phase.LEADING and self._known is not None:
                 self._adopt(self._lock.renew(self._known, self._timing.lease), sent)
@@ -171,7 +185,7 @@ class Elector:
             self._cannot(error)
         return self._pause()
 
-    def _try_to_take(self, sent: float) -> None:
+    def _try_to_take(self, sent: _Moment) -> None:
         known = self._observe()
         free = known is None or not known.holder or self._expired(known)
         if free or (known and known.holder == self._lock.identity):
@@ -201,12 +215,12 @@ class Elector:
     def _expired(self, known: LeaseRecord) -> bool:
         return self._clock.now() >= self._seen_at + known.seconds
 
-    def _adopt(self, written: LeaseRecord, sent: float) -> None:
+    def _adopt(self, written: LeaseRecord, sent: _Moment) -> None:
         with self._changed:
             self._known, self._seen_at = written, self._clock.now()
             if self._phase not in (Phase.WAITING, Phase.LEADING):
                 return
-            self._renewed = sent
+            self._renewed, self._renewed_wall = sent
             elected = self._phase is Phase.WAITING
             self._phase = Phase.LEADING
             self._changed.notify_all()
@@ -263,7 +277,7 @@ class Elector:
     def _guard(self) -> None:
         # A separate thread, as the other one may hang in a request at the deadline.
         while self._phase in (Phase.WAITING, Phase.LEADING) and not self._stopping:
-            if self._phase is Phase.LEADING and not self.leading:
+            if self._phase is Phase.LEADING and not self._holds:
                 self._lose(f"the Lease could not be renewed for {self._timing.renew:g} s: {self._problem}")
                 return
             due = self._renewed + self._timing.renew if self._phase is Phase.LEADING else None

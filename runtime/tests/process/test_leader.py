@@ -2,6 +2,7 @@
 
 import random
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -76,8 +77,14 @@ class Process:
             FakeClock(start=hash(name) % 1000),
             threading.Event(),
         )
+        self.stepped = timedelta(0)
         lock = LeaseLock(self.line, KEY, name)
-        self.elector = Elector(lock, timing, on_lost=self.ended.set, rng=Middle(), clock=self.clock)
+        self.elector = Elector(
+            lock, timing, on_lost=self.ended.set, rng=Middle(), clock=self.clock, wall=self.wall
+        )
+
+    def wall(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.clock.now()) + self.stepped
 
     def attempt(self) -> bool:
         self.elector.attempt()
@@ -105,6 +112,28 @@ def test_a_silent_leader_is_followed_when_its_lease_is_over_seen_from_here(serve
     b.clock.advance(0.2)
     assert b.attempt()
     assert (server.lease["holderIdentity"], server.lease["leaseTransitions"]) == ("b", 1)
+
+
+@pytest.mark.parametrize("seconds", [15, 86_400, -15])
+def test_a_leader_whose_machine_was_paused_does_nothing_before_it_has_renewed(
+    server: Server, seconds: int
+) -> None:
+    """Its monotonic clock stood still meanwhile."""
+    a, b = Process(server, "a"), Process(server, "b")
+    a.attempt()
+    b.attempt()
+    a.stepped = timedelta(seconds=seconds)
+    assert not a.elector.leading
+    assert a.elector.phase is Phase.LEADING, "another one need not lead"
+    assert a.attempt()
+    b.clock.advance(16)
+    assert not b.attempt()
+    b.clock.advance(16)
+    assert b.attempt()
+    a.stepped *= 2
+    assert not a.elector.leading
+    assert not a.attempt()
+    assert a.elector.phase is Phase.LOST
 
 
 def test_what_the_lease_says_of_time_is_not_believed(server: Server) -> None:

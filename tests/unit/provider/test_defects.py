@@ -29,6 +29,8 @@ from tests.unit.provider.world import FOR_PROVIDER, World, managed
 ARN = "arn:aws:cloudfront::123456789012:distribution-tenant/dt_1"
 REQUEST = Request("self-hosted")
 
+IDENTITY = {"Id": "dt_1", "Arn": "arn", "Name": "shop.acme"}
+
 
 def settled(for_provider=None, **spec) -> World:
     world = World(managed(for_provider, **spec))
@@ -110,7 +112,7 @@ def test_domains_are_a_set_of_names_in_lower_case():
     assert set(world.cloudfront.only.domains) == {"acme.example.com", "shop.acme.com"}
     for _ in range(3):
         assert world.reconcile() == ["GetDistributionTenant"]
-    answer = {"Id": "dt_1", "Domains": [{"Domain": "ACME.example.com", "Status": "active"}]}
+    answer = {**IDENTITY, "Domains": [{"Domain": "ACME.example.com", "Status": "active"}]}
     assert observed.tenant(answer, "v1").active_domains == ("acme.example.com",)
 
 
@@ -259,7 +261,13 @@ class Pages(GroupCalls):
     def list_connection_groups(self, Marker="0"):  # noqa: N803 - boto3's name
         self.asked.append(Marker)
         at = int(Marker)
-        row = {"Id": f"cg_{at}", "Name": f"g{at}", "ETag": "v1", "IsDefault": at == self.count - 1}
+        row = {
+            "Id": f"cg_{at}",
+            "Arn": "arn",
+            "Name": f"g{at}",
+            "ETag": "v1",
+            "IsDefault": at == self.count - 1,
+        }
         return {"ConnectionGroups": [row]} | ({"NextMarker": str(at + 1)} if at + 1 < self.count else {})
 
 
@@ -370,7 +378,7 @@ def test_a_bare_version_that_moves_is_no_drift():
     writes = world.status_writes
     world.reconcile()
     assert world.status_writes == writes
-    one, other = ({"Id": "dt_1", "LastModifiedTime": moment} for moment in ("a", "b"))
+    one, other = ({**IDENTITY, "LastModifiedTime": moment} for moment in ("a", "b"))
     assert observed.at_provider(observed.tenant(one, "v1"), None) == observed.at_provider(
         observed.tenant(other, "v1"), None
     )

@@ -326,3 +326,16 @@ def test_a_full_config_map_holds_up_nobody(api):
     records.hold([SAME_SHARD], "shop")
     assert records.holder(SAME_SHARD) is None
     assert records.holder(DOMAIN) == "shop"
+
+
+def test_a_list_that_is_an_old_one_takes_no_record_back(api):
+    records = process(api)
+    records.hold([SAME_SHARD], "sales")
+    old = api.select(CONFIG_MAPS, NAMESPACE, {LABEL: "true"})
+    records.hold([DOMAIN], "shop")
+    select, api.select = api.select, lambda *_: old
+    records.load()
+    assert records.holder(DOMAIN) == "shop"
+    api.select = select
+    records.load()
+    assert [records.holder(d) for d in (DOMAIN, SAME_SHARD)] == ["shop", "sales"]

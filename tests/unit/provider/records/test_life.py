@@ -43,6 +43,7 @@ def idle(**seen) -> Record:
         pytest.param(idle(hours=99), Use(held=None, listed=False), idle(hours=99), id="not looked at"),
         pytest.param(HELD, DELETED, replace(BEGUN, deleted=True), id="deleted by the provider"),
         pytest.param(HELD, replace(DELETED, held=None), replace(HELD, deleted=True), id="and made again"),
+        pytest.param(HELD, replace(DELETED, held=True), replace(HELD, deleted=True), id="since it was found"),
         pytest.param(
             replace(idle(hours=1), deleted=True), Use(held=True, listed=True), HELD, id="and found again"
         ),

@@ -16,7 +16,8 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront.memory import answers, vanishing
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.memory.vanishing import Census, Verdict, decide, limit
+from provider.cloudfront.memory.vanishing import Census, Loss, Verdict, decide, limit
+from provider.cloudfront.state.identity import OWNER_TAG
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
@@ -456,7 +457,7 @@ def test_who_went_without_a_last_look_is_forgotten_after_a_week():
         fleet.clock.advance(24 * 3600)
         fleet.poll()
     memory = fleet.worlds[0].memory
-    known = {*memory.vanished._looks, *memory.vanished._proven}
+    known = {*memory.vanished._looks, *memory.vanished._seen}
     for part in (memory.unseen, *memory._per_resource):
         known |= {uid for each in vars(part).values() if isinstance(each, dict) for uid in each}
     assert known >= {world.mr.uid for world in fleet.worlds}
@@ -563,16 +564,20 @@ def test_a_connection_group_that_is_gone_alone_is_made_anew():
     assert not fleet.held
 
 
+def lost(id_, namespace, *, name="", proven=True, recorded=True) -> Loss:
+    return Loss(id_, name or f"_tenant.{id_}", CONFIG, namespace, proven, recorded)
+
+
 def test_what_the_provider_deleted_itself_counts_for_nobody():
     vanished = AccountMemory(FakeClock()).vanished
     for number in range(10):
-        vanished.is_there(f"twin-{number}", f"dt_{number}", proven=True)
-    vanished.found_gone("twin-0", "dt_0", CONFIG, "noisy")
+        vanished.is_there(f"twin-{number}", f"dt_{number}")
+    vanished.found_gone("twin-0", lost("dt_0", "noisy"))
     for number in range(10):
         vanished.removed(f"dt_{number}")
     for number in range(10):
-        vanished.found_gone(f"twin-{number}", f"dt_{number}", CONFIG, "noisy")
-    vanished.found_gone("victim", "dt_victim", CONFIG, "quiet")
+        vanished.found_gone(f"twin-{number}", lost(f"dt_{number}", "noisy"))
+    vanished.found_gone("victim", lost("dt_victim", "quiet"))
     census = Census(11, frozenset({"victim", *(f"twin-{n}" for n in range(10))}), 0.0)
     assert vanished.verdict("twin-3", census, POLL) is Verdict.MAKE
     assert vanished.verdict("victim", census, POLL) is Verdict.WAIT
@@ -583,7 +588,7 @@ def gone_from_aws() -> World:
     world.settle()
     id_ = world.cloudfront.only.id
     world.cloudfront.tenants.clear()
-    world.memory.vanished.found_gone(world.mr.uid, id_, CONFIG)
+    world.memory.vanished.found_gone(world.mr.uid, lost(id_, "shop"))
     assert world.memory.vanished._gone
     return world
 
@@ -600,3 +605,292 @@ def test_what_its_policy_leaves_from_now_on_counts_no_longer_and_at_once():
     world.obj["spec"]["driftPolicy"] = "Suspend"
     world.reconcile()
     assert not world.memory.vanished._gone
+
+
+def team_of(fleet: Fleet, namespace: str, names: list[str]) -> list[World]:
+    """A team of one namespace that has these tenants, by their owner tags."""
+    worlds = []
+    for name in names:
+        asked = {"distributionId": "E1EDGETENANTS", "domains": [f"{name}-{namespace}.example.com"]}
+        external = {"crossplane.io/external-name": f"{namespace}.{name}"}
+        obj = managed(asked, uid=f"uid-{namespace}-{name}", annotations=external)
+        obj["metadata"] |= {"namespace": namespace, "name": name}
+        world = World(obj, fleet.cloudfront)
+        world.memory, world.clock, world.context = fleet.worlds[0].memory, fleet.clock, fleet.context
+        worlds.append(world)
+    fleet.worlds += worlds
+    fleet.poll()
+    fleet.poll()
+    assert all(world.ready() == ("True", "Available") for world in worlds)
+    return worlds
+
+
+def with_peers(fleet: Fleet) -> None:
+    """Resources with one external name know of each other, as they do where a provider runs."""
+    fleet.context["peers"] = lambda mr, names: [
+        other.mr
+        for other in fleet.worlds
+        if other.mr.uid != mr.uid and {other.mr.external_name, other.mr.at_provider.get("id")} & names
+    ]
+
+
+def lead_elsewhere(world: World, name: str) -> None:
+    """The user changes the external name, and what status says of it."""
+    world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = name
+    world.obj["status"] = copy.deepcopy(world.status)
+    world.obj["status"]["atProvider"]["name"] = name
+
+
+def recreates_what_it_loses(fleet: Fleet, number: int = 1) -> None:
+    """The tenants of shop are recreated as if no other namespace had lost any."""
+    of_shop = [world for world in fleet.worlds if world.mr.namespace == "shop"]
+    fleet.lose(number)
+    for _ in range(3):
+        for world in of_shop:
+            fleet.clock.advance(POLL / len(of_shop))
+            world.reconcile()
+    assert {world.ready() for world in of_shop} == {("True", "Available")}
+
+
+def test_a_record_vouches_for_no_other_name_than_that_which_was_looked_for():
+    """A live tenant of one's own, and a status that says that something else had its name."""
+    fleet = Fleet(8)
+    remembered(fleet)
+    hostile = [f"hostile{number}" for number in range(6)]
+    with_one_in_each_of(fleet, hostile)
+    for namespace in hostile:
+        forge(fleet, 1, namespace)
+        ghost = fleet.worlds[-1].obj
+        ghost["metadata"]["annotations"]["crossplane.io/external-name"] = f"ghost-{namespace}"
+        ghost["status"]["atProvider"] |= {"id": f"ghost-{namespace}", "name": f"{namespace}.only"}
+    fleet.poll()
+    recreates_what_it_loses(fleet)
+
+
+def test_who_is_no_longer_proven_to_have_a_tenant_cannot_lose_it():
+    """Six tenants go from resources that only observe now to others. The former claim to have lost them."""
+    fleet = Fleet(8)
+    with_peers(fleet)
+    names = [f"a{number}" for number in range(6)]
+    former = team_of(fleet, "hostile", names)
+    for world in former:
+        world.obj["spec"]["managementPolicies"] = ["Observe"]
+        again = copy.deepcopy(world.obj)
+        again["metadata"]["uid"] += "-again"
+        again["spec"]["managementPolicies"] = ["*"]
+        again.pop("status")
+        latter = World(again, fleet.cloudfront)
+        latter.memory, latter.clock, latter.context = world.memory, fleet.clock, fleet.context
+        world.reconcile()
+        fleet.worlds.append(latter)
+        latter.settle()
+        assert latter.ready() == ("True", "Available")
+    for number, world in enumerate(former):
+        lead_elsewhere(world, f"hostile.ghost{number}")
+        world.obj["spec"]["managementPolicies"] = ["*"]
+    fleet.poll()
+    # Those that have the tenants are not looked at again before the others.
+    for world in former:
+        world.reconcile()
+        assert world.ready() == ("False", "RecreationHeld")
+    assert len(fleet.cloudfront.tenants) == 14
+    recreates_what_it_loses(fleet)
+
+
+def after_an_accident(fleet: Fleet) -> list[World]:
+    """All tenants were gone for a moment. Those of one team are not looked at after that."""
+    team = team_of(fleet, "hostile", [f"a{number}" for number in range(6)])
+    before = dict(fleet.cloudfront.tenants)
+    fleet.cloudfront.tenants.clear()
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.held) == 14
+    fleet.cloudfront.tenants = before
+    fleet.worlds = fleet.worlds[:8]
+    fleet.context["everyone"] = lambda: [world.mr for world in (*fleet.worlds, *team)]
+    fleet.poll()
+    assert not fleet.held
+    return team
+
+
+def test_a_loss_says_nothing_once_its_resource_names_something_else():
+    fleet = Fleet(8)
+    for number, world in enumerate(after_an_accident(fleet)):
+        lead_elsewhere(world, f"hostile.ghost{number}")
+        world.reconcile()
+        assert world.ready() == ("False", "RecreationHeld")
+    recreates_what_it_loses(fleet)
+
+
+def test_what_another_resource_finds_is_not_lost():
+    fleet = Fleet(8)
+    for world in after_an_accident(fleet):
+        beside = copy.deepcopy(world.obj)
+        beside["metadata"] |= {"uid": f"{world.mr.uid}-beside", "namespace": "onlooker"}
+        beside["spec"]["managementPolicies"] = ["Observe"]
+        onlooker = World(beside, fleet.cloudfront)
+        onlooker.memory, onlooker.clock, onlooker.context = world.memory, fleet.clock, fleet.context
+        onlooker.reconcile()
+    recreates_what_it_loses(fleet)
+
+
+def test_what_is_refused_as_anothers_is_not_lost_either():
+    """The tags went to others in the meantime: the provider does not recreate what exists."""
+    fleet = Fleet(8)
+    for world in after_an_accident(fleet):
+        id_ = world.status["atProvider"]["id"]
+        fleet.cloudfront.edit(id_, tags={OWNER_TAG: "another/DistributionTenant/else/where"})
+        refused = {"type": "Ready", "status": "False", "reason": "AdoptionRefused"}
+        world.obj["status"] = {**world.status, "conditions": [refused]}
+        world.reconcile()
+        assert world.ready()[1] == "AdoptionRefused"
+    recreates_what_it_loses(fleet)
+
+
+@pytest.mark.parametrize(("minutes", "held"), [(50, 1), (70, 0)])
+def test_what_nobody_looks_for_any_more_counts_for_an_hour(minutes, held):
+    fleet = Fleet(8)
+    after_an_accident(fleet)
+    for _ in range(minutes):
+        fleet.poll()
+    fleet.lose(1)
+    for _ in range(3):
+        fleet.poll()
+    assert len(fleet.held) == held
+
+
+def test_who_could_not_look_for_long_recreates_none_before_the_others_were_looked_at():
+    fleet = Fleet(8)
+    fleet.lose(8)
+    fleet.poll()
+    fleet.poll()
+    assert len(fleet.held) == 8
+    fleet.clock.advance(3 * 3600)
+    for _ in range(3):
+        fleet.poll()
+        assert fleet.creations() == 8
+    assert len(fleet.held) == 8
+
+
+def test_what_counted_before_the_records_were_read_is_looked_up_in_them():
+    fleet = Fleet(8)
+    remembered(fleet)
+    read = fleet.context["kept"]
+    fleet.context["kept"] = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(fleet.clock, 60))
+    for number in range(6):
+        forge(fleet, 1, f"hostile{number}")
+    fleet.poll()
+    fleet.context["kept"] = read
+    fleet.poll()
+    recreates_what_it_loses(fleet)
+
+
+def test_a_name_that_somebody_has_again_tells_of_no_loss():
+    fleet = Fleet(8)
+    vanished = fleet.worlds[0].memory.vanished
+    for number in range(6):
+        told = lost(
+            f"forged-{number}", f"hostile{number}", name=f"_tenant.hostile{number}.only", proven=False
+        )
+        vanished.found_gone(f"ghost-{number}", told)
+        vanished.exists(f"dt_real{number}", f"_tenant.hostile{number}.only")
+    assert not vanished._gone
+    assert not vanished._whose
+
+
+def test_what_was_proven_is_lost_even_if_another_tenant_has_its_name_now():
+    vanished = AccountMemory(FakeClock()).vanished
+    vanished.is_there("uid-1", "dt_1")
+    vanished.found_gone("uid-1", lost("dt_1", "shop", name="_tenant.shop.one"))
+    vanished.exists("dt_2", "_tenant.shop.one")
+    assert [gone.id for gone in vanished._gone.values()] == ["dt_1"]
+
+
+def test_an_accident_of_one_namespace_holds_the_others_for_as_long_as_it_lasts():
+    fleet = Fleet(8)
+    team = team_of(fleet, "blue", [f"a{number}" for number in range(6)])
+    for world in team:
+        del fleet.cloudfront.tenants[world.status["atProvider"]["id"]]
+    for _ in range(4):
+        fleet.poll()
+    fleet.lose(1)
+    for _ in range(4):
+        fleet.poll()
+    assert len(fleet.held) == 7
+    assert len(fleet.cloudfront.tenants) == 7
+
+
+def test_a_tenant_that_two_are_proven_to_have_had_is_lost_once():
+    vanished = AccountMemory(FakeClock()).vanished
+    for number in range(6):
+        vanished.is_there(f"uid-{number}", "dt_1")
+        vanished.found_gone(f"uid-{number}", lost("dt_1", "noisy"))
+    vanished.found_gone("victim", lost("dt_victim", "quiet"))
+    assert vanished.verdict("victim", Census(20, frozenset(), 0.0), POLL) is Verdict.WAIT
+
+
+def test_who_was_never_seen_to_have_a_tenant_has_lost_none():
+    """A tenant that was just created may be invisible for a moment."""
+    vanished = AccountMemory(FakeClock()).vanished
+    for number in range(6):
+        vanished.found_gone(f"uid-{number}", lost(f"dt_{number}", "noisy", recorded=False))
+    vanished.found_gone("victim", lost("dt_victim", "quiet"))
+    assert vanished.verdict("victim", Census(20, frozenset(), 0.0), POLL) is Verdict.WAIT
+
+
+def test_a_stale_look_of_another_resource_does_not_bring_back_a_record_of_what_was_deleted():
+    """An onlooker of the same namespace that is paused, while the provider deletes what it looked at."""
+    fleet = Fleet(8)
+    remembered(fleet)
+    hostile = [f"hostile{number}" for number in range(6)]
+    with_one_in_each_of(fleet, hostile)
+    for world in [world for world in fleet.worlds if world.mr.namespace in hostile]:
+        beside = copy.deepcopy(world.obj)
+        beside["metadata"]["uid"] += "-beside"
+        beside["spec"]["managementPolicies"] = ["Observe"]
+        onlooker = World(beside, fleet.cloudfront)
+        onlooker.memory, onlooker.clock, onlooker.context = world.memory, fleet.clock, fleet.context
+        onlooker.reconcile()
+        fleet.clock.advance(1)
+        world.delete()
+        world.settle()
+        assert world.gone
+        fleet.worlds.append(onlooker)
+    everyone = fleet.worlds
+    passes_round(fleet)
+    fleet.worlds = [world for world in everyone if world.mr.namespace == "shop"]
+    for namespace in hostile:
+        forge(fleet, 1, namespace)
+        lead_elsewhere(fleet.worlds[-1], f"{namespace}.only")
+    fleet.poll()
+    recreates_what_it_loses(fleet)
+
+
+def test_a_deletion_whose_answer_was_lost_leaves_no_record_that_vouches():
+    """The process ends after AWS has deleted the tenant, and before it has recorded that."""
+    fleet = Fleet(8)
+    remembered(fleet)
+    hostile = [f"hostile{number}" for number in range(6)]
+    with_one_in_each_of(fleet, hostile)
+    theirs = [world for world in fleet.worlds if world.mr.namespace in hostile]
+    for world in theirs:
+        world.delete()
+        del fleet.cloudfront.tenants[world.status["atProvider"]["id"]]
+    fleet.restart()
+    for world in theirs:
+        world.settle()
+        assert world.gone
+    fleet.worlds = [world for world in fleet.worlds if world not in theirs]
+    for namespace in hostile:
+        forge(fleet, 1, namespace)
+        lead_elsewhere(fleet.worlds[-1], f"{namespace}.only")
+    fleet.poll()
+    recreates_what_it_loses(fleet)
+
+
+def test_the_token_is_there_also_if_another_resource_finds_the_tenant_in_the_meantime():
+    vanished = AccountMemory(FakeClock()).vanished
+    vanished.found_gone("uid-1", lost("dt_1", "shop"))
+    before = vanished.token(CONFIG, "dt_1")
+    vanished.exists("dt_1", "_tenant.shop.one")
+    assert vanished.token(CONFIG, "dt_1") == before

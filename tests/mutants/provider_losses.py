@@ -1,0 +1,141 @@
+"""Mutations of what counts as a loss, and for whom, before anything is recreated."""
+
+from tests.mutants.mutation import Mutation
+
+_VANISHING = "unit/provider/cloudfront/memory/test_vanishing.py"
+
+PROVIDER_LOSSES = (
+    Mutation(
+        "the name in status vouches for a loss",
+        "cloudfront/safety/guards.py",
+        "name_keys.key_of(mr.kind, account.id, str(mr.external_name)), namespace_of(mr))",
+        'name_keys.key_of(mr.kind, account.id, str(mr.at_provider.get("name"))), namespace_of(mr))',
+        "two namespaces with a live tenant each hold up the recreation of a third one's",
+        (f"{_VANISHING}::test_a_record_vouches_for_no_other_name_than_that_which_was_looked_for",),
+    ),
+    Mutation(
+        "who was seen to have a tenant is believed to have lost it when the proof is gone",
+        "cloudfront/memory/vanishing.py",
+        "proven, since = loss.proven and self._seen.get(uid) == loss.id, now",
+        "proven, since = self._seen.get(uid) == loss.id, now",
+        "one namespace holds up everybody's recreation with tenants that another resource of it has",
+        (f"{_VANISHING}::test_who_is_no_longer_proven_to_have_a_tenant_cannot_lose_it",),
+    ),
+    Mutation(
+        "what AWS does not show yet counts as lost",
+        "cloudfront/memory/vanishing.py",
+        "proven, since = loss.proven and self._seen.get(uid) == loss.id, now",
+        "proven, since = loss.proven, now",
+        "many creations at once hold up everybody's recreation",
+        (f"{_VANISHING}::test_who_was_never_seen_to_have_a_tenant_has_lost_none",),
+    ),
+    Mutation(
+        "a loss is no longer proven at the second look",
+        "cloudfront/memory/vanishing.py",
+        "                proven = proven or known.loss.proven\n",
+        "",
+        "an accident of one namespace is forgotten after a minute",
+        (f"{_VANISHING}::test_an_accident_of_one_namespace_holds_the_others_for_as_long_as_it_lasts",),
+    ),
+    Mutation(
+        "a loss counts on when its resource names something else",
+        "cloudfront/memory/vanishing.py",
+        "(known.id, known.loss.name) == (loss.id, loss.name)",
+        "known.id == loss.id",
+        "who renames its resources amid an accident holds up everybody's recreation after it",
+        (f"{_VANISHING}::test_a_loss_says_nothing_once_its_resource_names_something_else",),
+    ),
+    Mutation(
+        "what another resource finds is still lost",
+        "cloudfront/memory/vanishing.py",
+        '            for uid in self._uids("id", id_):\n                self._take(uid)\n'
+        '            for uid in self._uids("name", name):\n',
+        '            for uid in self._uids("name", name):\n',
+        "after an accident, resources that are paused hold up everybody's recreation",
+        (f"{_VANISHING}::test_what_another_resource_finds_is_not_lost",),
+    ),
+    Mutation(
+        "what is refused as another's is still lost",
+        "cloudfront/clients/skeleton.py",
+        "            self._memory.vanished.exists(seen.id, name_keys.in_any_account(mr.kind, seen.name))\n",
+        "",
+        "tenants that were handed over after an accident hold up everybody's recreation",
+        (f"{_VANISHING}::test_what_is_refused_as_anothers_is_not_lost_either",),
+    ),
+    Mutation(
+        "a name that somebody has vouches for a loss",
+        "cloudfront/memory/vanishing.py",
+        "                if not self._gone[uid].loss.proven:\n",
+        "                if False:\n",
+        "a status with another id counts for others after the tenant of that name is back",
+        (f"{_VANISHING}::test_a_name_that_somebody_has_again_tells_of_no_loss",),
+    ),
+    Mutation(
+        "what is proven to be lost is forgotten as soon as another tenant has its name",
+        "cloudfront/memory/vanishing.py",
+        "                if not self._gone[uid].loss.proven:\n",
+        "                if True:\n",
+        "an accident is forgotten while others take the names",
+        (f"{_VANISHING}::test_what_was_proven_is_lost_even_if_another_tenant_has_its_name_now",),
+    ),
+    Mutation(
+        "what nobody looks for counts for ever",
+        "cloudfront/memory/vanishing.py",
+        "        return self._clock.now() < gone.looked + _COUNTS_SECONDS\n",
+        "        return True\n",
+        "resources that were paused amid an accident hold up everybody's recreation until a restart",
+        (f"{_VANISHING}::test_what_nobody_looks_for_any_more_counts_for_an_hour",),
+    ),
+    Mutation(
+        "after a long time without looks, the first is recreated at once",
+        "cloudfront/memory/vanishing.py",
+        "since = known.since if self._counts(known) else now",
+        "since = known.since",
+        "an account that was emptied is recreated, five by five, after AWS was unreachable for an hour",
+        (f"{_VANISHING}::test_who_could_not_look_for_long_recreates_none_before_the_others_were_looked_at",),
+    ),
+    Mutation(
+        "one tenant is lost as often as resources had it",
+        "cloudfront/memory/vanishing.py",
+        "believed = {loss.id for loss in losses if loss.proven or loss.namespace == namespace}",
+        "believed = [loss.id for loss in losses if loss.proven or loss.namespace == namespace]",
+        "resources that share a tenant hold up everybody's recreation",
+        (f"{_VANISHING}::test_a_tenant_that_two_are_proven_to_have_had_is_lost_once",),
+    ),
+    Mutation(
+        "what the records said at the first look holds on",
+        "cloudfront/memory/vanishing.py",
+        "Gone(replace(loss, proven=proven), since, now)",
+        "Gone(replace(loss, proven=proven, recorded=known.loss.recorded if known else loss.recorded), "
+        "since, now)",
+        "who forges a status while a provider starts counts for others",
+        (f"{_VANISHING}::test_what_counted_before_the_records_were_read_is_looked_up_in_them",),
+    ),
+    Mutation(
+        "a look from before the deletion brings back a record that vouches",
+        "records/life.py",
+        "not_held_seconds=0.0, deleted=use.deleted)",
+        "not_held_seconds=0.0, deleted=False)",
+        "a paused resource that looked at it makes a tenant count as lost that the provider deleted",
+        (
+            "unit/provider/records/test_life.py",
+            f"{_VANISHING}::test_a_stale_look_of_another_resource_does_not_bring_back_a_record_of_what_was_deleted",
+        ),
+    ),
+    Mutation(
+        "a deletion whose answer was lost is not recorded",
+        "cloudfront/clients/skeleton.py",
+        "            self._keeper.gone_as_wanted(mr)\n",
+        "            pass\n",
+        "what a process deleted just before its end counts as lost, by a forged status",
+        (f"{_VANISHING}::test_a_deletion_whose_answer_was_lost_leaves_no_record_that_vouches",),
+    ),
+    Mutation(
+        "there is no token when another resource finds the tenant in the meantime",
+        "cloudfront/memory/vanishing.py",
+        "_token(min(ids | {id_}))",
+        "_token(min(ids))",
+        "a reconcile fails as if the provider had a bug",
+        (f"{_VANISHING}::test_the_token_is_there_also_if_another_resource_finds_the_tenant_in_the_meantime",),
+    ),
+)
