@@ -19,7 +19,7 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from edgetenants_runtime.serving.answers import Answer
-from edgetenants_runtime.serving.pages import Asked, PageServer
+from edgetenants_runtime.serving.pages import Asked, Page, PageServer
 from edgetenants_runtime.serving.scrapes import Scrapes
 from function.errors import StartupFailed
 
@@ -94,7 +94,7 @@ class Metrics:
             StartupFailed: the address is invalid, or another process listens there.
         """
         host, _, port = address.rpartition(":")
-        pages = {"/metrics": Scrapes(self.expose), "/healthz": _alive}
+        pages: dict[str, Page] = {"/metrics": Scrapes(self.expose), "/healthz": _alive}
         try:
             server = PageServer(host or "0.0.0.0", int(port), pages)  # noqa: S104
         except (OSError, ValueError, OverflowError) as error:

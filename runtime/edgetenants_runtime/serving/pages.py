@@ -39,7 +39,7 @@ class Asked:
     accept: str
     """The header Accept."""
     gone: Callable[[], bool] = lambda: False
-    """Whether nobody waits for the answer any more."""
+    """Whether no one waits for the answer any more."""
 
 
 Page = Callable[[Asked], Answer]
