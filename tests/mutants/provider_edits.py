@@ -224,8 +224,8 @@ PROVIDER_EDITS = (
     Mutation(
         "a confirmation holds for one token alone",
         "cloudfront/memory/vanishing.py",
-        "            return any(_token(gone.id) == token for",
-        "            return _token(min(gone.id for gone in self._gone.values())) == token and any(gone for",
+        "[gone for gone in under.values() if token",
+        "[gone for gone in sorted(under.values(), key=lambda gone: gone.id)[:1] if token",
         "whoever writes status takes the confirmation away",
         _VANISHING,
     ),

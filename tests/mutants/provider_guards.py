@@ -182,7 +182,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "any word confirms",
         "cloudfront/safety/guards.py",
-        "vanished.confirms(account.config, policy.confirmed)",
+        "vanished.confirm(account.config, policy.confirmed, loss.namespace)",
         "policy.confirmed",
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,
@@ -190,8 +190,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "a confirmation lasts",
         "cloudfront/memory/vanishing.py",
-        "hashlib.sha256(id_.encode())",
-        'hashlib.sha256(b"")',
+        "{day} {loss.id} {loss.name}",
+        "always",
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,
     ),

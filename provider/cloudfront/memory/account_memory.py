@@ -89,7 +89,7 @@ class AccountMemory:
         self.log_changes = LogChanges()
         # Of each resource.
         self.proofs = OwnerProofs(clock)
-        self.vanished = Vanished(clock)
+        self.vanished = Vanished(clock, today)
         self.unseen = BackOff(_FIRST_CHECK)
         """For an object that AWS says exists but does not return."""
         self.deep_checks = DeepChecks(clock)

@@ -28,12 +28,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, utc_now
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.state.observed import account_of
 
@@ -148,8 +149,9 @@ def take_census(recreated: Iterable[Managed], account: str | None, now: float) -
 class Vanished:
     """The tenants and connection groups of one account that are gone. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, today: Callable[[], datetime] = utc_now) -> None:
+        """`today` is the wall clock: each day has other tokens."""
+        self._clock, self._today = clock, today
         self._lock = threading.Lock()
         self._gone: dict[str, Gone] = {}
         self._whose: dict[tuple[str, str], set[str]] = {}
@@ -263,26 +265,43 @@ class Vanished:
             if uid not in census.uids and gone.since < census.taken:
                 self._take(uid)
 
-    def confirms(self, config: str, token: str) -> bool:
-        """Whether a token names one that is gone under this provider config. It may be another one than
-        `token` names now: if the provider finds more of them gone, an earlier confirmation stays valid."""
-        with self._lock:
-            return any(_token(gone.id) == token for gone in self._gone.values() if gone.loss.config == config)
+    def confirm(self, config: str, token: str, namespace: str) -> bool:
+        """Permit the recreation of what is gone under this provider config, if the token names it; return
+        whether it does.
 
-    def token(self, config: str, id_: str) -> str:
-        """Return the token that confirms the recreation of what is gone under this provider config, such as
-        `id_`. It depends on these tenants, so an old token does not confirm a later accident; it is the same
-        in every process."""
+        The token may name another one than `token` returns now: if the provider finds more of them gone, an
+        earlier confirmation stays valid. A loss that counts for one namespace only confirms only that one's.
+        """
         with self._lock:
-            # Another resource may have found the one with `id_` since.
-            ids = {gone.id for gone in self._gone.values() if gone.loss.config == config}
-        return _token(min(ids | {id_}))
-
-    def confirm(self, config: str) -> None:
-        """Permit the recreation of all that is gone under this provider config."""
-        with self._lock:
-            for uid in [uid for uid, gone in self._gone.items() if gone.loss.config == config]:
+            under = {uid: gone for uid, gone in self._gone.items() if gone.loss.config == config}
+            named = [gone for gone in under.values() if token in self._tokens(gone)]
+            if any(_counts_for_all(gone) for gone in named):
+                permitted = list(under)
+            else:
+                of_one = namespace if any(gone.loss.namespace == namespace for gone in named) else None
+                permitted = [uid for uid, gone in under.items() if gone.loss.namespace == of_one]
+            for uid in permitted:
                 self._clear(uid)
+            return bool(permitted)
+
+    def token(self, config: str, asks: Loss) -> str:
+        """Return the token that confirms the recreation of what is gone under this provider config, such as
+        `asks`. It is the same in every process, and depends on the tenants and on the day: whoever may write
+        a status may choose an id, but no token of an earlier accident."""
+        with self._lock:
+            # Another resource may have found the one that asks since.
+            under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
+            known = [loss for loss in under if loss.proven or loss.recorded]
+            first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
+        return _token(first, self._days()[0])
+
+    def _tokens(self, gone: Gone) -> tuple[str, ...]:
+        return tuple(_token(gone.loss, day) for day in self._days())
+
+    def _days(self) -> tuple[str, str]:
+        """Today, and the day before, whose tokens are still valid."""
+        now = self._today()
+        return f"{now:%Y-%m-%d}", f"{now - timedelta(days=1):%Y-%m-%d}"
 
     def _looked(self, uid: str) -> None:
         self._looks[uid] = self._clock.now()
@@ -318,5 +337,9 @@ def _keys(loss: Loss) -> tuple[tuple[str, str], ...]:
     return ("id", loss.id), ("name", loss.name)
 
 
-def _token(id_: str) -> str:
-    return hashlib.sha256(id_.encode()).hexdigest()[:8]
+def _counts_for_all(gone: Gone) -> bool:
+    return gone.loss.proven or gone.loss.recorded
+
+
+def _token(loss: Loss, day: str) -> str:
+    return hashlib.sha256(f"{day} {loss.id} {loss.name}".encode()).hexdigest()[:8]

@@ -422,8 +422,9 @@ def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None
         _check_created_elsewhere(mr, account)
     if mr.deleted or not id_:
         return
+    loss = _loss(mr, id_, account, kept, proof)
     if _recreates(mr, policy.drift_policy):
-        vanished.found_gone(mr.uid, _loss(mr, id_, account, kept, proof))
+        vanished.found_gone(mr.uid, loss)
     else:
         vanished.forget(mr.uid)
     if policy.frozen or not permissions(mr.management_policies, mr.deletion_policy).create:
@@ -436,8 +437,7 @@ def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None
     home = account_of(mr.at_provider.get("arn") or "")
     census = _shared_census(deps, home)
     verdict = vanished.verdict(mr.uid, census, policy.poll_seconds)
-    if verdict is Verdict.HELD and vanished.confirms(account.config, policy.confirmed):
-        vanished.confirm(account.config)
+    if verdict is Verdict.HELD and vanished.confirm(account.config, policy.confirmed, loss.namespace):
         verdict = Verdict.MAKE
     if verdict is not Verdict.MAKE:
         kept.on_hold(mr)
@@ -452,7 +452,7 @@ def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None
         # The numbers are not for namespaces to see: the log has them, for the platform team.
         account.memory.shared.get(f"told that {home} is on hold", lambda: _tell_held(home, census))
         many = "too many of the account's other tenants and connection groups"
-        words = f"{gone}, and so are {many}: {_confirmation(account, id_)}"
+        words = f"{gone}, and so are {many}: {_confirmation(account, loss)}"
         raise _recreation_held(words, _HELD_SECONDS, _drifted(words))
 
 
@@ -497,11 +497,12 @@ def _tell_held(account: str | None, census: Census) -> bool:
     return True
 
 
-def _confirmation(account: AccountAccess, id_: str) -> str:
-    token = account.memory.vanished.token(account.config, id_)
+def _confirmation(account: AccountAccess, loss: Loss) -> str:
+    token = account.memory.vanished.token(account.config, loss)
     return (
         "recreation is on hold. Check that the account and its endpoint are correct. To recreate them "
-        f"anyway, set the annotation {CONFIRM_ANNOTATION} of {account.config} to {token}"
+        f"anyway, set the annotation {CONFIRM_ANNOTATION} of {account.config} to {token}, which is valid "
+        "until the end of the next day (UTC)"
     )
 
 

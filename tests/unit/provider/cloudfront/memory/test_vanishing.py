@@ -6,7 +6,7 @@ import contextlib
 import copy
 import re
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -16,7 +16,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront.memory import answers, vanishing
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.memory.vanishing import Census, Loss, Verdict, decide, limit
+from provider.cloudfront.memory.vanishing import Census, Loss, Vanished, Verdict, decide, limit
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
@@ -889,8 +889,39 @@ def test_a_deletion_whose_answer_was_lost_leaves_no_record_that_vouches():
 
 
 def test_the_token_is_there_also_if_another_resource_finds_the_tenant_in_the_meantime():
-    vanished = AccountMemory(FakeClock()).vanished
-    vanished.found_gone("uid-1", lost("dt_1", "shop"))
-    before = vanished.token(CONFIG, "dt_1")
+    vanished, loss = AccountMemory(FakeClock()).vanished, lost("dt_1", "shop")
+    vanished.found_gone("uid-1", loss)
+    before = vanished.token(CONFIG, loss)
     vanished.exists("dt_1", "_tenant.shop.one")
-    assert vanished.token(CONFIG, "dt_1") == before
+    assert vanished.token(CONFIG, loss) == before
+
+
+def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others():
+    """The smallest id is in the token, and anyone may write a small one to a status."""
+    vanished = AccountMemory(FakeClock()).vanished
+    theirs, forged = lost("dt_5", "shop"), lost("a", "red", proven=False, recorded=False)
+    vanished.found_gone("uid-1", theirs)
+    alone = vanished.token(CONFIG, theirs)
+    vanished.found_gone("uid-2", forged)
+    assert vanished.token(CONFIG, theirs) == vanished.token(CONFIG, forged) == alone
+    old = AccountMemory(FakeClock()).vanished
+    old.found_gone("uid-2", forged)
+    of_forged = old.token(CONFIG, forged)
+    assert not vanished.confirm(CONFIG, of_forged, "shop")
+    assert vanished.confirm(CONFIG, of_forged, "red")
+    assert not vanished.confirm(CONFIG, of_forged, "red"), "its own is permitted, and no other"
+    assert vanished.confirm(CONFIG, alone, "shop")
+
+
+@pytest.mark.parametrize(("days", "valid"), [(0, True), (1, True), (2, False), (30, False), (-1, False)])
+def test_a_token_is_valid_until_the_end_of_the_next_day(days, valid):
+    now = datetime(2026, 3, 4, 23, 59, tzinfo=UTC)
+    loss = lost("dt_1", "shop")
+
+    def gone(day: datetime) -> Vanished:
+        vanished = Vanished(FakeClock(), lambda: day)
+        vanished.found_gone("uid-1", loss)
+        return vanished
+
+    token = gone(now).token(CONFIG, loss)
+    assert gone(now + timedelta(days=days)).confirm(CONFIG, token, "shop") is valid
