@@ -16,7 +16,7 @@ import click
 import structlog
 from crossplane.function import cli as sdk
 
-from edgetenants_runtime import logs
+from edgetenants_runtime import logs, open_files
 from function import server, tracing
 from function.errors import StartupFailed
 from function.metrics import Metrics
@@ -43,7 +43,7 @@ _log = structlog.get_logger("function")
     "--metrics-address",
     envvar="EDGETENANTS_FUNCTION_METRICS_ADDRESS",
     metavar="HOST:PORT",
-    help="Address for Prometheus metrics (/metrics). Unset: no metrics are served.",
+    help="Address for Prometheus metrics (/metrics) and liveness (/healthz). Unset: neither is served.",
 )
 def main(  # noqa: PLR0913, PLR0917 - one for each flag
     debug: bool,
@@ -63,6 +63,7 @@ def main(  # noqa: PLR0913, PLR0917 - one for each flag
         raise click.UsageError(
             "expected --tls-server-certs-dir DIRECTORY (or TLS_SERVER_CERTS_DIR) for mTLS, or --insecure"
         )
+    open_files.raise_limit()
     try:
         with signals_blocked():
             settings = Settings(

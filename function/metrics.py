@@ -13,10 +13,14 @@ from enum import StrEnum
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from edgetenants_runtime.serving.answers import Answer
+from edgetenants_runtime.serving.pages import Asked, Page, PageServer
+from edgetenants_runtime.serving.scrapes import Scrapes
 from function.errors import StartupFailed
 
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
@@ -78,15 +82,26 @@ class Metrics:
             name = fnv1.Severity.Name(result.severity)
             self._results.labels(name.removeprefix("SEVERITY_").lower()).inc()
 
+    def expose(self, accept: str) -> tuple[str, bytes]:
+        """The content type and body for a scrape, in a format that the request accepts."""
+        encode, content_type = choose_encoder(accept)
+        return content_type, encode(self.registry)
+
     def serve(self, address: str) -> int:
-        """Serve /metrics at host:port until the process ends, and return the port.
+        """Serve /metrics and /healthz at host:port until the process ends, and return the port.
 
         Raises:
             StartupFailed: the address is invalid, or another process listens there.
         """
         host, _, port = address.rpartition(":")
+        pages: dict[str, Page] = {"/metrics": Scrapes(self.expose), "/healthz": _alive}
         try:
-            server, _ = start_http_server(int(port), host or "0.0.0.0", self.registry)  # noqa: S104
+            server = PageServer(host or "0.0.0.0", int(port), pages)  # noqa: S104
         except (OSError, ValueError, OverflowError) as error:
             raise StartupFailed(f"--metrics-address: cannot listen on {address}: {error}") from error
-        return int(server.server_port)
+        server.start()
+        return server.port
+
+
+def _alive(_: Asked) -> Answer:
+    return Answer(200, b"ok\n")

@@ -36,6 +36,19 @@ THREADS: Final = 16
 DRAIN_SECONDS: Final = 10.0
 """How long calls in progress may take when the server stops; real calls take milliseconds."""
 MEBIBYTE: Final = 1024 * 1024
+_HANDSHAKE_SECONDS: Final = 5.0
+"""How long a client may take for TLS and the first frame of HTTP/2. Any pod may connect, and only the
+handshake shows who has a certificate. gRPC's default is 120 s."""
+_MOST_CONNECTIONS: Final = 1024
+"""With a client that stops within the handshake in each, the process needs some 50 MiB more. Crossplane has
+one connection."""
+_MOST_STREAMS: Final = 256
+"""Calls of one connection at a time; others wait in the client. Crossplane has one connection for all."""
+_IDLE_SECONDS: Final = 3600
+"""How long a connection may have no call. Crossplane opens another."""
+_PING_SECONDS: Final = 300
+_PONG_SECONDS: Final = 20
+"""How often a connection without traffic is tried, and how long for: a node that went closes none."""
 _LONGEST_LOGGED: Final = 4096
 """Characters of a message in one log line."""
 MOST_THAT_CORE_TAKES: Final = 4 * MEBIBYTE
@@ -68,6 +81,12 @@ class Settings:
             # Otherwise a second server could start on the same port without an error and get half of the
             # calls.
             ("grpc.so_reuseport", 0),
+            ("grpc.server_handshake_timeout_ms", int(_HANDSHAKE_SECONDS * 1000)),
+            ("grpc.max_allowed_incoming_connections", _MOST_CONNECTIONS),
+            ("grpc.max_concurrent_streams", _MOST_STREAMS),
+            ("grpc.max_connection_idle_ms", _IDLE_SECONDS * 1000),
+            ("grpc.keepalive_time_ms", _PING_SECONDS * 1000),
+            ("grpc.keepalive_timeout_ms", _PONG_SECONDS * 1000),
         )
 
 

@@ -6,7 +6,6 @@ Exit codes: 0 stopped on request; 1 could not start, was interrupted while stopp
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import structlog
 
 from apis import kinds
 from apis.kinds import Kind
-from edgetenants_runtime import logs
+from edgetenants_runtime import logs, open_files
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
 from edgetenants_runtime.kube.client import KubeClient
@@ -48,7 +47,6 @@ __all__ = ["main"]
 
 _log = structlog.get_logger("provider.main")
 
-_MOST_FILES = 65_536
 _RESTRICTED = ("endpoint", "webIdentity")
 """Fields that a namespaced ProviderConfig may not set: they would redirect requests, or use the provider's
 identity."""
@@ -259,18 +257,9 @@ def main(context: click.Context, /, **_options: object) -> None:
     sys.exit(run(given, settings))
 
 
-def raise_file_limit() -> None:
-    """Raise the limit of open files to the maximum. Container runtimes set 1024, which some hundred
-    ProviderConfigs use up; then probes can no longer connect to the health port."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, run until stopped, and return the exit code."""
-    raise_file_limit()
+    open_files.raise_limit()
     try:
         client = connect(options.text(given["kubeconfig"]))
         policy = options.policy(given, installation_id(given, client, settings))

@@ -16,10 +16,10 @@ from typing import Any, Final, Protocol, TypeVar
 import structlog
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.admission.repeats import Repeats
 from edgetenants_runtime.clock import SystemClock
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.serving.repeats import Repeats
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.checks.preflight import distribution_key

@@ -35,7 +35,7 @@ from edgetenants_runtime.process.controller import (
     controller_name,
     shares,
 )
-from edgetenants_runtime.process.health import Answer, PageServers, probe_page
+from edgetenants_runtime.process.health import PageServers, probe_page
 from edgetenants_runtime.process.leader import Election, Elector, own_identity
 from edgetenants_runtime.process.metrics import Metrics
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
@@ -51,6 +51,7 @@ from edgetenants_runtime.reconcile.reconciler import Reconciler
 from edgetenants_runtime.reconcile.secret_watch import PublishedSecrets
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from edgetenants_runtime.rules import references
+from edgetenants_runtime.serving.scrapes import Scrapes
 
 __all__ = ["KindSettings", "Manager", "Settings"]
 
@@ -229,7 +230,8 @@ class Manager:
         settings = self._settings
         probes = {"/healthz": probe_page(self.healthy), "/readyz": probe_page(self.ready)}
         self._servers.serve(settings.health_address, settings.health_port, probes)
-        self._servers.serve(settings.metrics_address, settings.metrics_port, {"/metrics": self._scrape})
+        scrapes = {"/metrics": Scrapes(self.metrics.expose)}
+        self._servers.serve(settings.metrics_address, settings.metrics_port, scrapes)
         self._servers.start()
         if self._webhooks is not None:
             self._webhooks.start()
@@ -467,10 +469,6 @@ class Manager:
         while not self._stopped.wait(_WATCHDOG_SECONDS):
             for controller in self._controllers:
                 controller.look_for_overdue()
-
-    def _scrape(self, accept: str) -> Answer:
-        content_type, body = self.metrics.expose(accept)
-        return Answer(200, body, content_type)
 
 
 def _has_another(informer: Informer, mr: Managed) -> bool:

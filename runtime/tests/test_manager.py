@@ -19,7 +19,6 @@ from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import KindSettings, Manager, Settings, _has_another
-from edgetenants_runtime.process.health import Answer, PageServer
 from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing import toy
@@ -369,19 +368,6 @@ def test_a_taken_port_is_told_before_anything_starts(api: Any, client: KubeClien
         with pytest.raises(OSError, match="in use"):
             manager.start()
     assert api.requests == []
-
-
-def test_a_page_that_cannot_be_made_says_so_and_hides_why() -> None:
-    def page(_: str) -> Answer:
-        raise KeyError("password")
-
-    server = PageServer("127.0.0.1", 0, {"/x": page})
-    server.start()
-    with capture_logs(), pytest.raises(urllib.error.HTTPError) as raised:
-        urllib.request.urlopen(f"http://127.0.0.1:{server.port}/x")
-    assert raised.value.code == 500
-    assert b"password" not in raised.value.read()
-    server.stop()
 
 
 # Leadership.

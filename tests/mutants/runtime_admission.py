@@ -4,8 +4,8 @@ from tests.mutants.mutation import Mutation
 
 _SERVER = ("admission/test_server.py",)
 _REVIEW = ("admission/test_review.py",)
-_ROOM = ("admission/test_room.py",)
-_CONNECTIONS = ("admission/test_connections.py",)
+_ROOM = ("serving/test_room.py",)
+_CONNECTIONS = ("serving/test_connections.py",)
 
 RUNTIME_ADMISSION = (
     Mutation(
@@ -27,14 +27,14 @@ RUNTIME_ADMISSION = (
     Mutation(
         "a check that fails allows the write",
         "admission/server.py",
-        'return _refusal(500, "the check failed; see the log of the webhook")',
+        'return refusal(500, "the check failed; see the log of the webhook")',
         "answer = json.dumps(response(request.uid, Verdict()))",
         "a failurePolicy of Fail has no effect",
         _SERVER,
     ),
     Mutation(
         "connections are unbounded",
-        "admission/connections.py",
+        "serving/connections.py",
         "        if len(self._leaving) >= most:\n            return False\n",
         "",
         "any pod can use up the threads and memory of the provider",
@@ -42,7 +42,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "room does not come back",
-        "admission/server.py",
+        "serving/listener.py",
         "        self.connections.remove(request)\n",
         "",
         "after 256 connections the webhooks are gone",
@@ -50,7 +50,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a client waits for the threads of another",
-        "admission/connections.py",
+        "serving/connections.py",
         "if self._places[connection].client == client else self._most",
         "",
         "a pod that connects again and again keeps the API server out",
@@ -58,7 +58,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a client with many connections keeps others out",
-        "admission/connections.py",
+        "serving/connections.py",
         "            if len(self._places) >= self._most and not self._end_one(client):\n",
         "            if len(self._places) >= self._most:\n",
         "one pod with 128 silent connections keeps the API server out",
@@ -66,7 +66,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a new connection takes the place of any client",
-        "admission/connections.py",
+        "serving/connections.py",
         "(count[each[1].client], -each[1].since)",
         "-each[1].since",
         "the connections of an API server go before those of a hostile pod",
@@ -74,7 +74,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a new connection takes the place of the busiest one",
-        "admission/connections.py",
+        "serving/connections.py",
         "-each[1].since)",
         "each[1].since)",
         "connections that work go, and silent ones stay",
@@ -82,7 +82,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "the time-out is for one read",
-        "admission/incoming.py",
+        "serving/incoming.py",
         "left = self._until - self._clock.now()",
         "left = 10.0",
         "a byte now and then keeps a connection and its memory for ever",
@@ -90,9 +90,9 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a head of any length is read",
-        "admission/server.py",
-        "self._incoming.at_most(_LONGEST_HEAD)",
-        "self._incoming.at_most(1 << 40)",
+        "serving/requests.py",
+        "self.incoming.at_most(bounds.head)",
+        "self.incoming.at_most(1 << 40)",
         "a hundred headers of 64 KiB for each connection use up the memory",
         _SERVER,
     ),
@@ -122,7 +122,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "one client may use all room",
-        "admission/room.py",
+        "serving/room.py",
         "fair = not mine or mine + size <= self._shared // 2",
         "fair = True",
         "the large reviews of a pod keep out those of the API server",
@@ -130,7 +130,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "the clients share without a bound",
-        "admission/room.py",
+        "serving/room.py",
         "return fair and self._used.total() + size <= self._shared",
         "return fair",
         "many pods together use up the memory",
@@ -138,7 +138,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "used room stays used",
-        "admission/room.py",
+        "serving/room.py",
         "            self._free(client, size)\n",
         "            pass\n",
         "after a few large reviews all of them are refused",
@@ -146,7 +146,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "a client that is gone is waited for",
-        "admission/room.py",
+        "serving/room.py",
         "if gone() or self._clock.now() >= until:",
         "if self._clock.now() >= until:",
         "its thread keeps a place",
@@ -186,7 +186,7 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "each message of a review is logged",
-        "admission/repeats.py",
+        "serving/repeats.py",
         "            if now < at + _SECONDS:\n",
         "            if False:\n",
         "any pod can fill the log",
@@ -202,8 +202,8 @@ RUNTIME_ADMISSION = (
     ),
     Mutation(
         "the kernel keeps megabytes for a connection",
-        "admission/server.py",
-        "        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)\n",
+        "serving/listener.py",
+        "        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.bounds.received)\n",
         "",
         "what no thread has read yet counts for the pod's memory",
         _SERVER,

@@ -8,6 +8,7 @@ from tests.mutants.function_contract import APIS_CONTRACT, FUNCTION_CONTRACT
 from tests.mutants.function_domains import FUNCTION_DOMAINS
 from tests.mutants.function_moves import FUNCTION_MOVES
 from tests.mutants.function_names import FUNCTION_NAMES
+from tests.mutants.function_ports import FUNCTION_PORTS
 from tests.mutants.function_speed import APIS_SPEED, FUNCTION_SPEED
 from tests.mutants.mutation import Mutation
 from tests.mutants.provider_admission import PROVIDER_ADMISSION
@@ -33,6 +34,7 @@ from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
+from tests.mutants.runtime_pages import RUNTIME_PAGES
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_CONTRACT,
             *RUNTIME_KUBERNETES,
             *RUNTIME_LEFTOVERS,
+            *RUNTIME_PAGES,
         ),
     ),
     "provider": Target(
@@ -106,6 +109,7 @@ TARGETS: Mapping[str, Target] = {
             *FUNCTION_MOVES,
             *FUNCTION_NAMES,
             *FUNCTION_LEFTOVERS,
+            *FUNCTION_PORTS,
             *FUNCTION_SPEED,
             *FUNCTION_SUCCESSORS,
             *CLI_CONTRACT_OF_FUNCTION,

@@ -11,7 +11,6 @@ of the webhook configuration decides.
 
 from __future__ import annotations
 
-import io
 import json
 import socket
 import ssl
@@ -20,21 +19,20 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
-from edgetenants_runtime.admission.connections import Connections
 from edgetenants_runtime.admission.fields import BadReview
-from edgetenants_runtime.admission.incoming import Incoming
-from edgetenants_runtime.admission.repeats import Repeats
 from edgetenants_runtime.admission.review import Request, Verdict, parse, response, weight
-from edgetenants_runtime.admission.room import NoRoom, Room
 from edgetenants_runtime.bounds import cut
 from edgetenants_runtime.clock import SystemClock
-from edgetenants_runtime.serving import Serving
+from edgetenants_runtime.serving.answers import Answer, refusal
+from edgetenants_runtime.serving.listener import Bounds, Listener, Serving
+from edgetenants_runtime.serving.repeats import Repeats
+from edgetenants_runtime.serving.requests import Requests
+from edgetenants_runtime.serving.room import NoRoom, Room
 
 __all__ = ["Certificate", "Check", "Note", "WebhookServer"]
 
@@ -61,8 +59,8 @@ _LONGEST_BODY: Final = 4 * 1024 * 1024
 """Bytes: the old and the new object, each as large as etcd allows (1.5 MiB), and what JSON adds."""
 _PIECE: Final = 64 * 1024
 """Bytes of a body that are read at a time: memory grows with what has arrived."""
-_RECEIVED: Final = 128 * 1024
-"""Bytes that the kernel keeps for a connection: they count for the pod's memory, too."""
+_BUFFERED: Final = 128 * 1024
+"""Bytes that the kernel keeps for a connection in each direction."""
 _SMALL_BODY, _LARGE_BODIES = 256 * 1024, 16 * 1024 * 1024
 _SMALL_REVIEW, _LARGE_REVIEWS = 1024 * 1024, 64 * 1024 * 1024
 """Bytes: what always has room, and what larger ones share. With all of it in use, the process needs less than
@@ -157,24 +155,25 @@ class _Context:
         self._version = version
 
 
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 128
-
+class _Server(Listener):
     def __init__(
         self, where: tuple[str, int], context: _Context, checks: Mapping[str, Check], note: Note
     ) -> None:
-        super().__init__(where, _Handler)
         self.checks, self.note, self._context = checks, note, context
-        self.connections = Connections(_MOST_CONNECTIONS)
         self.bodies = Room(_SMALL_BODY, _LARGE_BODIES)
         self.reviews = Room(_SMALL_REVIEW, _LARGE_REVIEWS)
         self.parsing = threading.Lock()
         self.repeats = Repeats()
-
-    def server_bind(self) -> None:
-        """Bind the port. Its connections get its settings."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
-        super().server_bind()
+        bounds = Bounds(
+            connections=_MOST_CONNECTIONS,
+            head=_LONGEST_HEAD,
+            request_seconds=_REQUEST_SECONDS,
+            answer_seconds=_ANSWER_SECONDS,
+            received=_BUFFERED,
+            sent=_BUFFERED,
+            idle_seconds=_IDLE_SECONDS,
+        )
+        super().__init__(where, _Handler, bounds)
 
     def get_request(self) -> tuple[socket.socket, Any]:
         """Accept a connection. The handshake happens in the connection's own thread: a silent client must
@@ -183,69 +182,22 @@ class _Server(ThreadingHTTPServer):
         connection.settimeout(_REQUEST_SECONDS)
         return self._context.wrap(connection), client
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve the connection in a thread, if it gets a place."""
-        if self.connections.add(request, str(client_address[0])):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
 
-    def shutdown_request(self, request: Any) -> None:
-        """End a connection."""
-        self.connections.remove(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log a broken connection for those who debug: port scanners and probes cause them."""
-        del request
-        _log.debug("connection ended", client=str(client_address[0]), exc_info=True)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    body: bytes
-    content_type: str = "text/plain; charset=utf-8"
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Requests):
     protocol_version = "HTTP/1.1"
     server: _Server
 
-    def setup(self) -> None:
-        """Read through a deadline."""
-        super().setup()
-        self.rfile.close()
-        self._incoming = Incoming(self.connection)
-        self.rfile = self._reader = io.BufferedReader(self._incoming)
-
-    def handle_one_request(self) -> None:
-        """Wait for the next request of the connection, then for the rest of it."""
-        self._incoming.at_most(_LONGEST_HEAD)
-        self._incoming.within(_IDLE_SECONDS if self._served else _REQUEST_SECONDS)
-        try:
-            self._reader.peek(1)
-        except TimeoutError:
-            self.close_connection = True
-            return
-        self._incoming.within(_REQUEST_SECONDS)
-        super().handle_one_request()
-
-    @property
-    def _served(self) -> bool:
-        return bool(getattr(self, "raw_requestline", b""))
-
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server's name
         """Answer one AdmissionReview."""
         path = self.path.partition("?")[0]
         check = self.server.checks.get(path)
         length = _length(self.headers.get("Content-Length", ""))
         if check is None:
-            self._send(_refusal(404, "no webhook at this path"))
+            self.send(refusal(404, "no webhook at this path"))
         elif length is None:
-            self._send(_refusal(411, "Content-Length: expected a number"))
+            self.send(refusal(411, "Content-Length: expected a number"))
         elif length > _LONGEST_BODY:
-            self._send(_refusal(413, f"expected at most {_LONGEST_BODY} bytes"))
+            self.send(refusal(413, f"expected at most {_LONGEST_BODY} bytes"))
         else:
             self._review(path, check, length)
 
@@ -253,24 +205,24 @@ class _Handler(BaseHTTPRequestHandler):
         self._began = SystemClock().now()
         answer = self._answer(check, length)
         # Nothing of the review is left here: a client may take its time to receive the answer.
-        self._send(answer)
+        self.send(answer)
         self.server.note(path, answer.status, SystemClock().now() - self._began)
         self.server.connections.answered(self.connection)
 
-    def _answer(self, check: Check, length: int) -> _Answer:
+    def _answer(self, check: Check, length: int) -> Answer:
         try:
             with ExitStack() as held:
                 return self._checked(check, self._received(length, held))
         except NoRoom:
-            return _refusal(503, "busy with other large reviews")
+            return refusal(503, "busy with other large reviews")
         except BadReview as error:
             why = str(error)
         self._log_bad_review(why)
-        return _refusal(400, why)
+        return refusal(400, why)
 
     def _received(self, length: int, held: ExitStack) -> Request:
         """Return what was sent. `held` gets the room for it."""
-        server, client, gone = self.server, str(self.client_address[0]), self._gone
+        server, client, gone = self.server, self.client, self.gone
         with server.bodies.of(client, length, gone):
             body = self._body(length)
             # A slow client makes no slow check.
@@ -279,12 +231,9 @@ class _Handler(BaseHTTPRequestHandler):
             with server.parsing:
                 return parse(body)
 
-    def _gone(self) -> bool:
-        return not self.server.connections.has(self.connection)
-
     def _body(self, length: int) -> bytearray:
         body = bytearray()
-        self._incoming.at_most(length)
+        self.incoming.at_most(length)
         while len(body) < length:
             piece = self.rfile.read(min(_PIECE, length - len(body)))
             if not piece:
@@ -292,21 +241,21 @@ class _Handler(BaseHTTPRequestHandler):
             body += piece
         return body
 
-    def _checked(self, check: Check, request: Request) -> _Answer:
+    def _checked(self, check: Check, request: Request) -> Answer:
         try:
             answer = json.dumps(response(request.uid, check(request)))
         except BadReview:
             raise
         except Exception as error:  # noqa: BLE001 - the failurePolicy decides about the write
             self._log_defect(error, request)
-            return _refusal(500, "the check failed; see the log of the webhook")
-        return _Answer(200, answer.encode(), "application/json")
+            return refusal(500, "the check failed; see the log of the webhook")
+        return Answer(200, answer.encode(), "application/json")
 
     def _log_bad_review(self, why: str) -> None:
         left_out = self.server.repeats.due("bad review")
         if left_out is not None:
-            why, client = cut(why, _LONGEST_LOGGED), str(self.client_address[0])
-            _log.warning("refused a malformed review", why=why, client=client, left_out=left_out)
+            why = cut(why, _LONGEST_LOGGED)
+            _log.warning("refused a malformed review", why=why, client=self.client, left_out=left_out)
 
     def _log_defect(self, error: Exception, request: Request) -> None:
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -319,27 +268,6 @@ class _Handler(BaseHTTPRequestHandler):
                 exception=cut("".join(traceback.format_exception(error)), _LONGEST_TRACEBACK),
                 left_out=left_out,
             )
-
-    def _send(self, answer: _Answer) -> None:
-        self.connection.settimeout(_ANSWER_SECONDS)
-        if answer.status != 200:
-            # What is left of the request would be read as the next one.
-            self.close_connection = True
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.content_type)
-        self.send_header("Content-Length", str(len(answer.body)))
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Do nothing: the metrics count the reviews."""
-        del format, args
-
-
-def _refusal(status: int, why: str) -> _Answer:
-    return _Answer(status, f"{why}\n".encode())
 
 
 def _length(header: str) -> int | None:

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-import structlog
+from edgetenants_runtime.serving.answers import Answer
+from edgetenants_runtime.serving.pages import Asked, Page, PageServer
 
-from edgetenants_runtime.serving import Serving
+__all__ = ["PageServers", "Probe", "Starting", "probe_page"]
 
-__all__ = ["Answer", "Page", "PageServer", "PageServers", "Probe", "Starting", "probe_page"]
-
-_log = structlog.get_logger("edgetenants_runtime.health")
-
-_PATIENCE = 10.0
-"""Seconds that a client may be silent. Idle connections must not exhaust the server."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The response of a page."""
-
-    status: int
-    body: bytes
-    content_type: str = "text/plain; charset=utf-8"
-
-
-Page = Callable[[str], Answer]
-"""Creates the response to a GET from the request's Accept header."""
 Probe = Callable[[], tuple[bool, list[str]]]
 """Whether the check succeeds, and lines that describe problems."""
 
@@ -38,40 +18,12 @@ def probe_page(probe: Probe) -> Page:
     """A page for the kubelet: 200 if the probe succeeds, else 503; the body lists the reasons, one per
     line."""
 
-    def page(_accept: str) -> Answer:
+    def page(_: Asked) -> Answer:
         well, lines = probe()
         body = "\n".join(["ok" if well else "not ok", *lines]) + "\n"
         return Answer(200 if well else 503, body.encode())
 
     return page
-
-
-class PageServer(Serving):
-    """Serves each page at its path, in its own threads."""
-
-    def __init__(self, address: str, port: int, pages: Mapping[str, Page]) -> None:
-        """Port 0 selects a free one. Raises OSError if the port is in use."""
-
-        class Handler(BaseHTTPRequestHandler):
-            timeout = _PATIENCE
-
-            def do_GET(self) -> None:
-                page = pages.get(self.path.partition("?")[0])
-                if page is None:
-                    self.send_error(404)
-                    return
-                answer = _said(page, self.headers.get("Accept", ""))
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.content_type)
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.end_headers()
-                self.wfile.write(answer.body)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-                # Do not log a probe every second.
-                del format, args
-
-        super().__init__(ThreadingHTTPServer((address, port), Handler), "pages")
 
 
 class PageServers:
@@ -151,11 +103,3 @@ class Starting:
 
     def __exit__(self, *_: object) -> None:
         self._servers.stop()
-
-
-def _said(page: Page, accept: str) -> Answer:
-    try:
-        return page(accept)
-    except Exception:  # noqa: BLE001 - an error must be returned to the client
-        _log.exception("cannot render page")
-        return Answer(500, b"not ok\nsee the log for details\n")

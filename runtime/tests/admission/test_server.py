@@ -339,7 +339,7 @@ def test_the_kernel_keeps_little_of_a_connection(serve: Serve) -> None:
     serving = serve(allowed)
     kept = serving._server.socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
     # Linux doubles it for its own bookkeeping. Without a value, it grows to some megabytes.
-    assert kept == 2 * server._RECEIVED
+    assert kept == 2 * server._BUFFERED
 
 
 def test_a_renewed_certificate_is_presented(

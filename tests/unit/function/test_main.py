@@ -37,8 +37,11 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return partial(CliRunner().invoke, main)
 
 
-def _write_no_file() -> None:
+def _as_in_a_container() -> None:
+    """No file can be written to, and few may be open."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, most))
 
 
 @contextmanager
@@ -50,7 +53,7 @@ def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], i
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HOME": "/nonexistent", "TMPDIR": "/nonexistent", **env},
-        preexec_fn=_write_no_file,  # noqa: PLW1509 - it takes no lock
+        preexec_fn=_as_in_a_container,  # noqa: PLW1509 - it takes no lock
     )
     try:
         assert process.stderr
@@ -92,6 +95,13 @@ def test_serves_until_a_signal_and_exits_with_0(pki: Pki, stop: signal.Signals) 
         "stopped",
     ]
     assert events[0]["xr_name"] == "acme"
+
+
+def test_the_process_takes_as_many_open_files_as_it_may_have() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with _started("--insecure") as (process, _):
+        soft, _ = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+    assert soft == min(most, 65_536) if most != resource.RLIM_INFINITY else 65_536
 
 
 def test_a_port_in_use_ends_the_process_with_1() -> None:

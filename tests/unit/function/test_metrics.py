@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
+import threading
 import urllib.request
 
 import grpc
@@ -67,6 +69,30 @@ def test_served_where_the_flag_says(metrics: Metrics) -> None:
 
     assert f'{CALLS}{{outcome="failed"}} 0.0' in text
     assert "process_resident_memory_bytes" in text
+
+
+def status(port: int, source: str, path: str = "/healthz") -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(source, 0))
+    connection.request("GET", path)
+    return connection.getresponse().status
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2"])
+def test_clients_that_say_nothing_keep_no_probe_out(metrics: Metrics, path: str, source: str) -> None:
+    port = metrics.serve("127.0.0.1:0")
+    before = threading.active_count()
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+    try:
+        assert status(port, source, path) == 200
+        assert threading.active_count() - before <= 100
+    finally:
+        for each in silent:
+            each.close()
+
+
+def test_only_its_pages_are_served(metrics: Metrics) -> None:
+    assert status(metrics.serve("127.0.0.1:0"), "127.0.0.1", "/") == 404
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:http", "127.0.0.1:99999", "nowhere.invalid:0"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -291,3 +292,55 @@ def test_a_port_in_use_is_a_failure() -> None:
     with pytest.raises(StartupFailed, match=rf"--address: cannot listen on 127\.0\.0\.1:{port}"):
         Server(replace(PLAIN, address=f"127.0.0.1:{port}")).start()
     one.stop(grace=0)
+
+
+def _ended(connection: socket.socket) -> bool:
+    """Whether the server ends the connection; without its own end, this takes long."""
+    connection.settimeout(SECONDS)
+    try:
+        while connection.recv(4096):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize("secure", [True, False])
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01"], ids=["nothing", "half a handshake"])
+def test_who_does_not_finish_the_handshake_does_not_stay(
+    pki: Pki, monkeypatch: pytest.MonkeyPatch, said: bytes, secure: bool
+) -> None:
+    monkeypatch.setattr(server, "_HANDSHAKE_SECONDS", 0.5)
+    credentials = server.load_credentials(pki.directory) if secure else None
+    running = Server(replace(PLAIN, credentials=credentials))
+    with socket.create_connection(("127.0.0.1", running.start())) as silent:
+        silent.sendall(said)
+        assert _ended(silent)
+    running.stop(grace=0)
+
+
+def test_connections_are_bounded_and_those_of_crossplane_stay(
+    pki: Pki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(server, "_HANDSHAKE_SECONDS", 60)
+    running = Server(replace(PLAIN, credentials=server.load_credentials(pki.directory)))
+    port = running.start()
+    with grpc.secure_channel(f"127.0.0.1:{port}", pki.crossplane) as channel:
+        stub = grpcv1.FunctionRunnerServiceStub(channel)
+        stub.RunFunction(building.request(), timeout=SECONDS)
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(6)]
+        assert all(_ended(each) for each in silent[2:])
+        assert stub.RunFunction(building.request(), timeout=SECONDS).meta.tag == "t"
+    for each in silent:
+        each.close()
+    running.stop(grace=0)
+
+
+def test_a_connection_has_bounds() -> None:
+    options = dict(PLAIN.options())
+    assert 16 < options["grpc.max_concurrent_streams"] < 1000
+    assert options["grpc.max_connection_idle_ms"] > 600_000, "Crossplane would connect again and again"
+    assert options["grpc.keepalive_time_ms"] > options["grpc.keepalive_timeout_ms"] > 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 from datetime import timedelta
-from resource import RLIM_INFINITY
 
 import pytest
 import trustme
@@ -295,20 +294,3 @@ def test_a_time_that_domains_cannot_be_kept_for_is_refused(seconds):
     result = CliRunner().invoke(main.main, [f"--keep-domains={seconds}"])
     assert result.exit_code == 2
     assert "--keep-domains" in result.output
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ((1024, 524_288), (65_536, 524_288)),
-        ((1024, 4096), (4096, 4096)),
-        ((1024, RLIM_INFINITY), (65_536, RLIM_INFINITY)),
-        ((1_048_576, 1_048_576), None),
-    ],
-)
-def test_the_process_takes_as_many_open_files_as_it_may_have(monkeypatch, before, after):
-    taken = []
-    monkeypatch.setattr(main.resource, "getrlimit", lambda _: before)
-    monkeypatch.setattr(main.resource, "setrlimit", lambda _, limits: taken.append(limits))
-    main.raise_file_limit()
-    assert taken == ([after] if after else [])

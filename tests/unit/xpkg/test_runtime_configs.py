@@ -86,7 +86,7 @@ def test_the_providers_probes_ask_where_it_serves_them() -> None:
 def test_the_functions_probes_ask_where_it_serves() -> None:
     probes = container("edgetenants-function")
     [metrics] = [e["value"] for e in probes["env"] if e["name"] == "EDGETENANTS_FUNCTION_METRICS_ADDRESS"]
-    assert probes["livenessProbe"] == {"httpGet": {"path": "/metrics", "port": port_of(metrics)}}
+    assert probes["livenessProbe"] == {"httpGet": {"path": "/healthz", "port": port_of(metrics)}}
     assert probes["readinessProbe"] == {"tcpSocket": {"port": port_of(default(function, "--address"))}}
 
 

@@ -29,8 +29,10 @@ class Room:
     which one client gets at most half, so that one client cannot use up all of it.
     """
 
-    def __init__(self, small: int, shared: int) -> None:
+    def __init__(self, small: int, shared: int, wait: float | None = None) -> None:
+        """`wait`: how many seconds a client waits for others. None: about one."""
         self._small, self._shared = small, shared
+        self._wait = _WAIT_SECONDS if wait is None else wait
         self._used: Counter[str] = Counter()
         self._changed = threading.Condition()
         self._clock = SystemClock()
@@ -40,7 +42,7 @@ class Room:
         """Use `size` bytes for a client. `gone` tells whether there is still anyone to wait for.
 
         Raises:
-            NoRoom: others used the memory for longer than about a second.
+            NoRoom: others used the memory for longer than the client waits.
         """
         if size <= self._small:
             yield
@@ -52,7 +54,7 @@ class Room:
             self._free(client, size)
 
     def _take(self, client: str, size: int, gone: Callable[[], bool]) -> None:
-        until = self._clock.now() + _WAIT_SECONDS
+        until = self._clock.now() + self._wait
         with self._changed:
             while not self._fits(client, size):
                 if gone() or self._clock.now() >= until:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from edgetenants_runtime.admission.repeats import Repeats
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.serving.repeats import Repeats
 
 
 def test_a_message_is_logged_once_a_minute_with_how_many_were_left_out(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from edgetenants_runtime.admission import room
-from edgetenants_runtime.admission.room import NoRoom, Room
+from edgetenants_runtime.serving import room
+from edgetenants_runtime.serving.room import NoRoom, Room
 
 
 @pytest.fixture(autouse=True)

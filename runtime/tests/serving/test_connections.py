@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from edgetenants_runtime.admission import connections
-from edgetenants_runtime.admission.connections import Connections
+from edgetenants_runtime.serving import connections
+from edgetenants_runtime.serving.connections import Connections
 
 
 @pytest.fixture

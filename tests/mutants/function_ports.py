@@ -1,0 +1,48 @@
+"""Mutations of the function's ports, to which any pod may connect."""
+
+from tests.mutants.mutation import Mutation
+
+_SERVER = ("unit/function/test_server.py",)
+
+FUNCTION_PORTS: tuple[Mutation, ...] = (
+    Mutation(
+        "a handshake takes two minutes",
+        "server.py",
+        '            ("grpc.server_handshake_timeout_ms", int(_HANDSHAKE_SECONDS * 1000)),\n',
+        "",
+        "clients without a certificate hold files and memory",
+        _SERVER,
+    ),
+    Mutation(
+        "the function has any number of connections",
+        "server.py",
+        '            ("grpc.max_allowed_incoming_connections", _MOST_CONNECTIONS),\n',
+        "",
+        "clients without a certificate use up the memory, and the function ends",
+        _SERVER,
+    ),
+    Mutation(
+        "one connection has any number of calls",
+        "server.py",
+        "_MOST_STREAMS: Final = 256",
+        "_MOST_STREAMS: Final = 1 << 30",
+        "the requests of all of them are in memory",
+        _SERVER,
+    ),
+    Mutation(
+        "the function keeps few files open",
+        "main.py",
+        "    open_files.raise_limit()\n",
+        "",
+        "a thousand silent connections stop the composition of all claims",
+        ("unit/function/test_main.py",),
+    ),
+    Mutation(
+        "the metrics stand at every path",
+        "metrics.py",
+        '"/metrics": Scrapes',
+        '"/": Scrapes',
+        "the liveness probe makes the metrics",
+        ("unit/function/test_metrics.py",),
+    ),
+)
