@@ -286,8 +286,8 @@ class Vanished:
 
     def token(self, config: str, asks: Loss) -> str:
         """Return the token that confirms the recreation of what is gone under this provider config, such as
-        `asks`. It is the same in every process, and depends on the tenants and on the day: anyone who may write
-        a status may choose an id, but no token of an earlier accident."""
+        `asks`. It is the same in every process, and depends on the tenants and on the day: a user who may
+        write a status may choose an id, but no token of an earlier accident."""
         with self._lock:
             # Another resource may have found the one that asks since.
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
