@@ -135,7 +135,8 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             self._offer(mr, seen)
             raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used.next(mr.uid))
         if not self._memory.proofs.withdraw(seen.id, mr.uid, self._peers(mr, seen)):
-            raise use.waiting(seen, "for the ConnectionGroup that takes it over")
+            seconds = self._memory.used.next(mr.uid)
+            raise use.waiting(seen, "for the ConnectionGroup that takes it over", seconds)
 
     def _offer(self, mr: Managed, seen: ObservedGroup) -> None:
         """Offer a group whose tenants stay to a ConnectionGroup with the same owner tag. While its own
