@@ -82,7 +82,7 @@ def test_without_status_one_not_found_ends_no_deletion(made, restarts):
 
 
 def test_what_exists_already_is_not_released_either(made):
-    """Its external resource had the owner tag before the managed resource existed, so it was never created."""
+    """Its external resource had the owner tag before the managed resource existed: nothing created it."""
     stored = made.stored
     for name in [name for name in stored["metadata"]["annotations"] if "creat" in name]:
         del stored["metadata"]["annotations"][name]

@@ -118,6 +118,8 @@ class AccountMemory:
         """For a change that AWS does not show, or does not finish rolling out."""
         self.adoptions = Standstills(clock)
         """For an owner tag that AWS does not show, or a predecessor whose deletion does not end."""
+        self.records = Standstills(clock)
+        """For a write that waits for a record in Kubernetes; each look costs calls to AWS."""
         self.disablings = Disablings()
         self.tag_checks = TagChecks(clock)
         self.contentions = Contentions(clock)
@@ -147,6 +149,7 @@ class AccountMemory:
         """Forget a resource whose external resource is no longer wanted."""
         self.vanished.forget(uid)
         self.unseen.forget(uid)
+        self.records.forget(uid)
 
     def forget(self, uid: str) -> None:
         """Forget a resource whose external resource is gone."""
@@ -160,8 +163,8 @@ class AccountMemory:
 
     @property
     def _per_resource(self) -> tuple[_PerResource, ...]:
-        """`vanished`, `unseen` and `gone` are not among them: they concern a resource whose external resource
-        is gone or not visible."""
+        """`vanished`, `unseen`, `gone` and `records` are not among them: they concern a resource whose
+        external resource is gone, not visible or not created yet."""
         return (
             self.deep_checks,
             self.attempts,

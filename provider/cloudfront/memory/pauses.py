@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
@@ -13,6 +14,8 @@ __all__ = ["BackOff", "SecondChecks", "Standstills"]
 
 _LONGEST_CHECK: Final = 60.0
 _MOST_STATES: Final = 10
+_STALE_SECONDS: Final = 600.0
+"""Who has not asked for this long no longer waits for the same thing."""
 _KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """Nobody asks again about a resource that ends while something is missing."""
 
@@ -71,6 +74,16 @@ class BackOff:
             self._times.pop(uid, None)
 
 
+@dataclass(frozen=True)
+class _Standstill:
+    since: float
+    """When AWS last showed something new."""
+    known: frozenset[Hashable]
+    """All that AWS has shown."""
+    asked: float
+    """When the provider last asked for a pause."""
+
+
 class Standstills:
     """The pauses before the provider looks again at something that AWS does not change. They double as long
     as AWS shows the same, and begin again when AWS shows something new. Thread-safe."""
@@ -78,8 +91,8 @@ class Standstills:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._shown: dict[str, tuple[float, frozenset[Hashable]]] = {}
-        """When AWS last showed something new, and all that it has shown."""
+        self._shown: OrderedDict[str, _Standstill] = OrderedDict()
+        """Who asked last is last."""
 
     def pause(self, uid: str, shown: Hashable, first: float, *, steady: float = 0.0) -> float:
         """Return the seconds to the next look.
@@ -92,11 +105,14 @@ class Standstills:
         """
         with self._lock:
             now = self._clock.now()
-            since, known = self._shown.get(uid, (now, frozenset()))
+            while self._shown and next(iter(self._shown.values())).asked < now - _STALE_SECONDS:
+                self._shown.popitem(last=False)
+            last = self._shown.pop(uid, None)
+            since, known = (last.since, last.known) if last else (now, frozenset[Hashable]())
             # After many states, a new one is no progress: another client may write in turn with us.
             if shown not in known and len(known) < _MOST_STATES:
                 since, known = now, known | {shown}
-            self._shown[uid] = (since, known)
+            self._shown[uid] = _Standstill(since, known, now)
         stood_still = max(0.0, now - since - steady)
         return max(first, min(first + stood_still, _LONGEST_CHECK))
 

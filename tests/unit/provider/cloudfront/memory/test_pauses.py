@@ -98,3 +98,14 @@ def test_a_second_look_that_nobody_takes_is_forgotten():
     clock.advance(2 * 24 * 3600)
     assert checks.left("other", "dt_3") == 15.0
     assert list(checks._since) == ["late", "other"]
+
+
+def test_who_does_not_ask_again_is_forgotten():
+    clock = FakeClock()
+    pauses = Standstills(clock)
+    looks(clock, pauses, "enabled", 7)
+    clock.advance(540)
+    assert looks(clock, pauses, "enabled", 1) == [60.0]
+    clock.advance(541)
+    pauses.pause("other", "enabled", 1.0)
+    assert list(pauses._shown) == ["other"]

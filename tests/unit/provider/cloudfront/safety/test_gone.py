@@ -189,11 +189,12 @@ def test_this_process_knows_what_it_saw_and_did_not_prove(world):
 
 
 def test_status_may_be_lost_between_the_two_looks(world):
+    world.restart()
+    world.obj["metadata"]["annotations"] |= {PENDING: T1, SUCCEEDED: T2}
     world.delete()
     not_found(world)
     world.reconcile()
     world.obj["status"] = {}
-    world.memory.proofs.drop(world.mr.uid)
     world.clock.advance(15)
     world.reconcile()
     assert world.gone
