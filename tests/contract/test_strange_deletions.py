@@ -90,6 +90,15 @@ def test_what_exists_already_is_not_released_either(made):
     test_without_status_one_not_found_ends_no_deletion(made, restarts=True)
 
 
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_aws_refused_to_create_goes_at_once(aws, kind):
+    aws.fault(f"Create{kind}", code="AccessDenied", status=403, every=True)
+    refused = Timed(FORMS[kind](), aws)
+    refused.delete()
+    refused.after(1)
+    assert refused.mr is None
+
+
 def test_a_deletion_without_effect_is_repeated_less_and_less_often(made):
     operation = f"Delete{made.stored['kind']}"
     made._on("before-send", operation, lambda **_: AWSResponse(made.aws.url, 204, {}, _Empty()))

@@ -243,8 +243,8 @@ def _check_rival(mr: Managed, seen: Seen, memory: AccountMemory, peers: Peers) -
 
 
 def _until_gone(mr: Managed, other: Managed, memory: AccountMemory) -> float:
-    """The seconds until the next look at an external resource that the other one may be deleting. A deletion
-    on hold may take weeks."""
+    """The seconds until the provider checks again whether the other one has deleted it. A deletion on hold
+    may take weeks."""
     ready = other.condition(ConditionType.READY)
     shown = (other.uid, ready.reason if ready else "")
     return memory.adoptions.pause(mr.uid, shown, guards.PREDECESSOR_SECONDS, steady=ROLL_OUT_SECONDS)

@@ -211,7 +211,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return self._memory.roll_outs.pause(mr.uid, shown, planned, steady=ROLL_OUT_SECONDS)
 
     def _look_at_change(self, mr: Managed, seen: Observed) -> float:
-        """Seconds until the next look after a write to what was observed as `seen`."""
+        """Seconds until the next poll after a write to what was observed as `seen`."""
         shown = (mr.generation, *_shown(seen))
         return self._memory.roll_outs.pause(mr.uid, shown, LOOK_AGAIN, steady=_LAG_SECONDS)
 

@@ -17,7 +17,7 @@ _MOST_STATES: Final = 10
 _STALE_SECONDS: Final = 600.0
 """Who has not asked for this long no longer waits for the same thing."""
 _KEPT_SECONDS: Final = 7 * 24 * 3600.0
-"""Nobody asks again about a resource that ends while something is missing."""
+"""A resource may end while something is missing, and then no one asks again."""
 
 
 class SecondChecks:
@@ -36,7 +36,7 @@ class SecondChecks:
             now = self._clock.now()
             while self._since and next(iter(self._since.values()))[1] < now - _KEPT_SECONDS:
                 self._since.popitem(last=False)
-            of, since = self._since.get(uid, ("", now))
+            of, since = self._since.get(uid, (None, now))
             if of != id_:
                 since = now
                 self._since[uid] = (id_, since)
@@ -95,7 +95,7 @@ class Standstills:
         """Who asked last is last."""
 
     def pause(self, uid: str, shown: Hashable, first: float, *, steady: float = 0.0) -> float:
-        """Return the seconds to the next look.
+        """Return the seconds to the next poll.
 
         Args:
             uid: the uid of the managed resource.
