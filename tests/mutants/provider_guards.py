@@ -14,8 +14,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "one answer ends a deletion",
         "cloudfront/safety/guards.py",
-        "    if left := account.memory.gone.left(mr.uid, id_):\n",
-        "    if (left := account.memory.gone.left(mr.uid, id_)) and False:\n",
+        "    if left := account.memory.gone.left(mr.uid, str(mr.external_name)):\n",
+        "    if (left := account.memory.gone.left(mr.uid, str(mr.external_name))) and False:\n",
         "a replica that lags behind leaves a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),

@@ -157,7 +157,7 @@ PROVIDER_PARTS = (
     Mutation(
         "the rest waits for the poll interval once a part is made",
         "cloudfront/clients/skeleton.py",
-        "retry=Retry.after(LOOK_AGAIN))\n",
+        "retry=Retry.after(seconds))\n",
         "retry=refusal.retry)\n",
         "two tenants that swap domains are dark for a minute",
         _PARTS,

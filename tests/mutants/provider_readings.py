@@ -19,7 +19,7 @@ PROVIDER_READINGS = (
     Mutation(
         "tenants that cannot be listed are no tenants",
         "cloudfront/group/use.py",
-        "            raise _held(mr, group, error) from error",
+        "            raise _held(mr, group, error, after) from error",
         "            pass",
         "a refused list disables a group under its tenants",
         (f"{_SAFETY}::test_where_aws_does_not_tell_the_group_is_kept_until_somebody_confirms",),

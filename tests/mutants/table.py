@@ -14,6 +14,7 @@ from tests.mutants.mutation import Mutation
 from tests.mutants.provider_admission import PROVIDER_ADMISSION
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
+from tests.mutants.provider_deletions import PROVIDER_DELETIONS
 from tests.mutants.provider_edits import PROVIDER_EDITS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
@@ -82,6 +83,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_ADMISSION,
             *PROVIDER_AWS,
             *PROVIDER_DEFECTS,
+            *PROVIDER_DELETIONS,
             *PROVIDER_EDITS,
             *PROVIDER_FAULTS,
             *PROVIDER_GROUP_SAFETY,

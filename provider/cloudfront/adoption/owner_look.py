@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 import structlog
 
 from edgetenants_runtime.api.annotations import FINALIZER
+from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import offers
@@ -25,6 +26,8 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.lifecycle import conditions
+from provider.cloudfront.lifecycle.actions import ROLL_OUT_SECONDS
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.ownership.judgement import Ownership
 from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS, OwnerProofs
@@ -94,9 +97,9 @@ def verified(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterVi
     """
     verdict = _accepted(mr, seen, account, cluster)
     if verdict is not Ownership.LOST:
-        _check_rival(mr, seen, account.memory.proofs, cluster.peers)
+        _check_rival(mr, seen, account.memory, cluster.peers)
     if verdict is Ownership.OURS:
-        _confirm(mr, seen, account.memory.proofs)
+        _confirm(mr, seen, account.memory)
     return seen
 
 
@@ -164,8 +167,9 @@ def _claimed(
     """Set the owner tag and nothing else, for one resource at a time. Returns the error to wait with."""
     proofs, owner = account.memory.proofs, _owner(mr, seen, account.installation)
     it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
+    after = account.memory.adoptions.pause(mr.uid, (seen.id, ""), CONFIRM_SECONDS)
     if not proofs.reserve(seen.id, mr.uid):
-        return NotYet(f"{it} is being adopted by another resource", after=CONFIRM_SECONDS)
+        return NotYet(f"{it} is being adopted by another resource", after=after)
     with _reserved(mr, seen, proofs):
         now = replace(seen, tags=account.cloudfront.tags(seen.arn))
         verdict = _accepted(mr, now, account, cluster)
@@ -177,7 +181,7 @@ def _claimed(
     proofs.reserve(seen.id, mr.uid)
     _log.info("set the owner tag", resource=it, owner=owner)
     words = f"{it} is being adopted: its owner tag is set, and is read again before any other write"
-    return NotYet(words, after=CONFIRM_SECONDS)
+    return NotYet(words, after=after)
 
 
 @contextmanager
@@ -194,14 +198,15 @@ def _reserved(mr: Managed, seen: Seen, proofs: OwnerProofs) -> Iterator[None]:
         raise
 
 
-def _confirm(mr: Managed, seen: Seen, proofs: OwnerProofs) -> None:
+def _confirm(mr: Managed, seen: Seen, memory: AccountMemory) -> None:
     """Note a proof, as the owner tag is ours. If we just set it, wait: someone else may be setting it too."""
-    seconds = proofs.unconfirmed(mr.uid, seen.id)
+    memory.adoptions.forget(mr.uid)
+    seconds = memory.proofs.unconfirmed(mr.uid, seen.id)
     if seconds:
         it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
         words = f"{it} is being adopted: its owner tag is read again before any other write"
         raise NotYet(words, after=seconds)
-    proofs.note(mr.uid, seen)
+    memory.proofs.note(mr.uid, seen)
 
 
 def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterView) -> bool:
@@ -213,7 +218,7 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
         other = _rival(mr, seen, account.memory.proofs, cluster.peers)
         if other is not None and account.memory.proofs.successor(seen.id, other.uid) != mr.uid:
             return False
-        _confirm(mr, seen, account.memory.proofs)
+        _confirm(mr, seen, account.memory)
         account.memory.handed_over.forget(mr.uid)
         return True
     if known and verdict is Ownership.NOBODYS:
@@ -234,11 +239,19 @@ def _proven(mr: Managed, seen: Seen, proofs: OwnerProofs) -> bool:
     return proofs.holds(mr.uid, seen.id) and not proofs.contested(mr.uid, seen.id)
 
 
-def _check_rival(mr: Managed, seen: Seen, proofs: OwnerProofs, peers: Peers) -> None:
-    other = _rival(mr, seen, proofs, peers)
-    if other is not None and not _takes_over(mr, seen, other, proofs):
-        proofs.drop(mr.uid)
-        guards.refuse_beside(mr, seen, other)
+def _check_rival(mr: Managed, seen: Seen, memory: AccountMemory, peers: Peers) -> None:
+    other = _rival(mr, seen, memory.proofs, peers)
+    if other is not None and not _takes_over(mr, seen, other, memory.proofs):
+        memory.proofs.drop(mr.uid)
+        guards.refuse_beside(mr, seen, other, _until_gone(mr, other, memory))
+
+
+def _until_gone(mr: Managed, other: Managed, memory: AccountMemory) -> float:
+    """The seconds until the provider checks again whether the other one has deleted it. A deletion on hold
+    may take weeks."""
+    ready = other.condition(ConditionType.READY)
+    shown = (other.uid, ready.reason if ready else "")
+    return memory.adoptions.pause(mr.uid, shown, guards.PREDECESSOR_SECONDS, steady=ROLL_OUT_SECONDS)
 
 
 def _takes_over(mr: Managed, seen: Seen, other: Managed, proofs: OwnerProofs) -> bool:

@@ -29,7 +29,7 @@ from provider.cloudfront.group import parts, plan, report, use
 from provider.cloudfront.group.actions import CreateGroup
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
-from provider.cloudfront.lifecycle.actions import Action, run
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
@@ -135,7 +135,9 @@ class GroupClient(Skeleton[Group, ObservedGroup, GroupState]):
             self._offer(mr, seen)
             raise use.waiting(seen, f"{_ITS_TENANTS}: {found}", self._memory.used.next(mr.uid))
         if not self._memory.proofs.withdraw(seen.id, mr.uid, self._peers(mr, seen)):
-            raise use.waiting(seen, "for the ConnectionGroup that takes it over")
+            # Not the pauses of its tenants, which may have grown: the successor is usually quick.
+            seconds = self._memory.deletions.pause(mr.uid, (seen.id, "successor"), LOOK_AGAIN)
+            raise use.waiting(seen, "for the ConnectionGroup that takes it over", seconds)
 
     def _offer(self, mr: Managed, seen: ObservedGroup) -> None:
         """Offer a group whose tenants stay to a ConnectionGroup with the same owner tag. While its own

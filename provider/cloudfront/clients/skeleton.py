@@ -9,6 +9,8 @@
                 └── refused ─▶ write the other parts of the change (docs/decisions/0027)
     delete   disable ─▶ delete at once; if AWS refuses that, poll until it is rolled out
 
+What AWS accepts and does not show is repeated after pauses that grow to a minute (memory/pauses.py).
+
 In a steady state, an observation is one Get. A crash may interrupt every method after any call: the next
 reconcile starts from the observed state, and recognizes by its owner tag what an earlier attempt created.
 """
@@ -16,7 +18,7 @@ reconcile starts from the observed state, and recognizes by its owner tag what a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -34,7 +36,7 @@ from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import announcing
 from provider.cloudfront.aws.retries import before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
-from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, Wait, run
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, ROLL_OUT_SECONDS, Action, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
 from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.ownership import judgement
@@ -49,6 +51,11 @@ from provider.cloudfront.state.observed import Observed
 __all__ = ["Kind", "Skeleton"]
 
 _CONFLICT_TRIES: Final = 2
+_GONE_ALREADY: Final = "already deleted in AWS"
+_DELETED_SECONDS: Final = 1.0
+"""The first pause before the provider looks whether what it deleted is gone."""
+_LAG_SECONDS: Final = 30.0
+"""For this time, AWS may show the state before a write."""
 
 Wanted = TypeVar("Wanted", bound=Asked)
 Wanted_co = TypeVar("Wanted_co", bound=Asked, covariant=True)
@@ -196,9 +203,23 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             status=shown.status,
             late_initialized=offered(mr, state, shown.late),
             connection_details=shown.connection_details,
-            poll_after=shown.next_look,
+            poll_after=self._next_look(mr, state, shown.next_look),
             state=state,
         )
+
+    def _next_look(self, mr: Managed, state: State, planned: float | None) -> float | None:
+        """Seconds until the next poll; None for the poll interval."""
+        if planned is None or state.seen.deployed:
+            if not state.differs:
+                self._memory.roll_outs.forget(mr.uid)
+            return planned
+        shown = _shown(state.seen)
+        return self._memory.roll_outs.pause(mr.uid, shown, planned, steady=ROLL_OUT_SECONDS)
+
+    def _look_at_change(self, mr: Managed, seen: Observed) -> float:
+        """Seconds until the next poll after a write to what was observed as `seen`."""
+        shown = (mr.generation, *_shown(seen))
+        return self._memory.roll_outs.pause(mr.uid, shown, LOOK_AGAIN, steady=_LAG_SECONDS)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
         """What someone else changed since the last reconcile, for an event."""
@@ -296,7 +317,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         owner_look.made(mr, made, self._memory.proofs, rehearsing=self._policy.rehearsing)
         self._keeper.made(mr, made)
         shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
-        return _change(shown, f"{effects.message} ({made.id}){unchecked}")
+        return _change(shown, f"{effects.message} ({made.id}){unchecked}", LOOK_AGAIN)
 
     def _create_less(
         self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet, before: Observation
@@ -346,6 +367,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError: a check or AWS refuses the change.
         """
         state: State = seen.state
+        before = state.seen
         serving = _serves(seen.conditions)
         try:
             state, unchecked = self._check_change(mr, state, serving=serving)
@@ -363,7 +385,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._memory.contentions.note(mr.uid)
         # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
-        change = _change(shown, f"{drift}{effects.message}{unchecked}")
+        change = _change(shown, f"{drift}{effects.message}{unchecked}", self._look_at_change(mr, before))
         return replace(change, drifted=guards.contended(mr, self._account) if drift else "")
 
     def _check_change(self, mr: Managed, state: State, *, serving: bool) -> tuple[State, str]:
@@ -455,7 +477,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             if effects and effects.error:
                 failed = effects.error
             elif effects:
-                return _refused_after(effects, refusal)
+                return _refused_after(effects, refusal, self._look_at_change(mr, state.seen))
         if failed:
             return _refused_with(mr, failed, state.seen, refusal)
         return self._in_time(mr, state.todo.target, state.seen, refusal)
@@ -513,28 +535,27 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         actions = self._kind.remove(there, refused=refused, said=self._memory.accepted.of(mr.kind))
         waits = next((each for each in actions if isinstance(each, Wait)), None)
         if not waits and not owner_look.before_deletion(mr, looked, self._account, self._cluster):
-            return _gone_already(mr)
+            return self._gone(mr, there, _GONE_ALREADY)
         self._keeper.before_loss(mr, there, there.domains)
         if waits:
-            raise _waiting(mr, there, waits.reason)
+            raise self._waiting(mr, there, there, waits.reason)
         if there.enabled:
             # Note this before sending it: the answer may be lost.
             self._memory.disablings.note(mr.uid, there.id)
         effects = run(actions, there, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error:
-            return self._deletion_failed(mr, effects, effects.error)
-        self._memory.forget(mr.uid)
-        self._memory.vanished.removed(there.id)
+            return self._deletion_failed(mr, there, effects, effects.error)
+        self._memory.deleted(mr.uid, there.id)
         self._keeper.deleted(mr, there)
-        return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message=effects.message)
+        return self._gone(mr, there, effects.message)
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """Called before its deletion. Raises NotYet if something uses it."""
 
-    def _deletion_failed(self, mr: Managed, effects: Effects[Seen], error: AwsError) -> Change:
+    def _deletion_failed(self, mr: Managed, seen: Seen, effects: Effects[Seen], error: AwsError) -> Change:
         if error.absent:
-            return _gone_already(mr)
+            return self._gone(mr, seen, _GONE_ALREADY)
         there, story = effects.there, effects.message
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
@@ -543,7 +564,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
-        raise _waiting(mr, there, words) from error
+        raise self._waiting(mr, seen, there, words) from error
+
+    def _gone(self, mr: Managed, seen: Seen, message: str) -> Change:
+        """The change after AWS deleted it, or said that it does not exist. `seen`: as observed before."""
+        seconds = self._memory.deletions.pause(mr.uid, _shown(seen), _DELETED_SECONDS)
+        return Change(conditions=conditions.gone(noun(mr)), requeue_after=seconds, message=message)
+
+    def _waiting(self, mr: Managed, seen: Seen, there: Seen, words: str) -> NotYet:
+        """The error while its deletion waits. `seen`: as observed before; `there`: as it is now."""
+        steady = _LAG_SECONDS if seen.deployed else ROLL_OUT_SECONDS
+        seconds = self._memory.deletions.pause(mr.uid, _shown(seen), LOOK_AGAIN, steady=steady)
+        return NotYet(words, after=seconds, conditions=conditions.removing(noun(mr), there))
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
         """Called when AWS refused to disable or delete it. Raises if the kind knows why."""
@@ -562,25 +594,24 @@ def _named(mr: Managed, seen: Observed) -> dict[str, str]:
     return {noun(mr).replace(" ", "_"): seen.name}
 
 
-def _waiting(mr: Managed, seen: Observed, words: str) -> NotYet:
-    return NotYet(words, after=LOOK_AGAIN, conditions=conditions.removing(noun(mr), seen))
-
-
-def _gone_already(mr: Managed) -> Change:
-    return Change(conditions=conditions.gone(noun(mr)), requeue_after=1.0, message="already deleted in AWS")
+def _shown(seen: Observed) -> tuple[Hashable, ...]:
+    """What a Get shows of its progress."""
+    return (seen.id, seen.etag, seen.enabled, seen.status)
 
 
 def _serves(said: tuple[Condition, ...]) -> bool:
     return any(c.type == ConditionType.READY and c.status is ConditionStatus.TRUE for c in said)
 
 
-def _refused_after(effects: Effects[Any], refusal: ExternalError | NotYet) -> ExternalError | NotYet:
+def _refused_after(
+    effects: Effects[Any], refusal: ExternalError | NotYet, seconds: float
+) -> ExternalError | NotYet:
     """The refusal after a part was written. The next reconcile comes soon and reports the rest."""
     if isinstance(refusal, NotYet):
         words = f"{effects.message}. The rest of the change waits: {refusal.message}"
-        return NotYet(words, after=min(refusal.after, LOOK_AGAIN), conditions=refusal.conditions)
+        return NotYet(words, after=min(refusal.after, seconds), conditions=refusal.conditions)
     words = f"{effects.message}. The rest of the change was refused: {refusal.message}"
-    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(LOOK_AGAIN))
+    return ExternalError(words, conditions=refusal.conditions, retry=Retry.after(seconds))
 
 
 def _refused_with(
@@ -600,12 +631,12 @@ def _stable(error: ExternalError | NotYet) -> str:
     return error.message.partition(" (request id: ")[0]
 
 
-def _change(shown: Shown, message: str) -> Change:
+def _change(shown: Shown, message: str, seconds: float) -> Change:
     return Change(
         conditions=shown.conditions,
         at_provider=shown.at_provider,
         status=shown.status,
         connection_details=shown.connection_details,
-        requeue_after=LOOK_AGAIN,
+        requeue_after=seconds,
         message=message,
     )

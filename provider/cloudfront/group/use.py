@@ -32,7 +32,6 @@ from provider.cloudfront.aws.errors import AwsError, ErrorClass
 from provider.cloudfront.aws.retries import not_ready, to_external_error
 from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
-from provider.cloudfront.lifecycle.actions import LOOK_AGAIN
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import SecondChecks
 from provider.cloudfront.ownership import disclosure
@@ -78,7 +77,7 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
         NotYet: AWS does not list the tenants, and no user has confirmed the deletion.
         ExternalError: AWS is throttling requests.
     """
-    if listed := _listed(mr, group, account.cloudfront):
+    if listed := _listed(mr, group, account):
         return _told(mr, {each.name for each in listed}, account.memory.log_changes, cluster.everyone)
     mine, others = _askers(mr, group, cluster.everyone)
     if mine:
@@ -254,7 +253,7 @@ def has_leaving(mr: Managed, group: ObservedGroup, everyone: Everyone) -> bool:
     )
 
 
-def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> NotYet:
+def waiting(group: ObservedGroup, what: str, seconds: float) -> NotYet:
     """The error while the deletion of the group waits."""
     words = f"connection group {group.name} waits {what}"
     said = conditions.removing("connection group", group)
@@ -262,15 +261,17 @@ def waiting(group: ObservedGroup, what: str, seconds: float = LOOK_AGAIN) -> Not
     return NotYet(words, after=seconds, conditions=(deleting(words), *said) if group.enabled else said)
 
 
-def _listed(mr: Managed, group: ObservedGroup, cloudfront: CloudFront) -> tuple[ObservedTenant, ...]:
+def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[ObservedTenant, ...]:
     try:
-        return cloudfront.tenants_of_group(group.id)
+        return account.cloudfront.tenants_of_group(group.id)
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"list the tenants of connection group {group.name}"
             raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
         if group.enabled and not guards.is_confirmed(mr):
-            raise _held(mr, group, error) from error
+            # If the group is gone, the next reconcile observes that.
+            after = account.memory.used.next(mr.uid) if error.absent else _HELD_SECONDS
+            raise _held(mr, group, error, after) from error
         # A disabled group serves no visitors, and CloudFront refuses to delete a group that has tenants.
         _log.warning(
             "cannot list the tenants of the connection group", connection_group=group.name, error=str(error)
@@ -278,7 +279,7 @@ def _listed(mr: Managed, group: ObservedGroup, cloudfront: CloudFront) -> tuple[
         return ()
 
 
-def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
+def _held(mr: Managed, group: ObservedGroup, error: AwsError, after: float) -> NotYet:
     denied = error.verdict.reason is Reason.ACCESS_DENIED
     words = (
         f"connection group {group.name} is not deleted, because the provider cannot tell whether it has "
@@ -286,8 +287,6 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError) -> NotYet:
         f" it, set the annotation {guards.CONFIRM_ANNOTATION} to {guards.token_of(mr)} to delete it anyway"
     )
     held = not_ready(Reason.DELETION_HELD, words)
-    # If the group is gone, the next reconcile observes that.
-    after = LOOK_AGAIN if error.absent else _HELD_SECONDS
     return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 

@@ -17,10 +17,12 @@ from provider.cloudfront.state.diff import Diff
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import Observed
 
-__all__ = ["LOOK_AGAIN", "Action", "Effects", "Tag", "Untag", "Wait", "run", "with_tags"]
+__all__ = ["LOOK_AGAIN", "ROLL_OUT_SECONDS", "Action", "Effects", "Tag", "Untag", "Wait", "run", "with_tags"]
 
 LOOK_AGAIN: Final = 5.0
 """Poll interval in seconds while CloudFront rolls out a change; that takes seconds to minutes."""
+ROLL_OUT_SECONDS: Final = 300.0
+"""After this time, the pauses grow: CloudFront may never report that it has rolled out a change."""
 
 Seen = TypeVar("Seen", bound=Observed)
 Way = TypeVar("Way")

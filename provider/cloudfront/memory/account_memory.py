@@ -21,7 +21,7 @@ from provider.cloudfront.memory.deletions import AcceptedDisablings, Disablings,
 from provider.cloudfront.memory.domain_holders import DomainHolders
 from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.log_changes import LogChanges
-from provider.cloudfront.memory.pauses import BackOff, SecondChecks
+from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
 from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
 from provider.cloudfront.memory.tag_checks import TagChecks
 from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
@@ -52,15 +52,21 @@ class _LastSeen:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._seen: OrderedDict[str, float] = OrderedDict()
+        self._seen: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
-    def note(self, uid: str) -> list[str]:
+    def note(self, uid: str, id_: str) -> list[str]:
         """Note an observation, and return the resources that were not observed for long."""
         now = self._clock.now()
         with self._lock:
-            self._seen[uid] = now
+            self._seen[uid] = (id_, now)
             self._seen.move_to_end(uid)
-            return list(itertools.takewhile(lambda each: self._seen[each] < now - _IDLE_SECONDS, self._seen))
+            idle = now - _IDLE_SECONDS
+            return list(itertools.takewhile(lambda each: self._seen[each][1] < idle, self._seen))
+
+    def id_of(self, uid: str) -> str:
+        """Return the id of the external resource that was observed last; "" if none was."""
+        with self._lock:
+            return self._seen.get(uid, ("", 0.0))[0]
 
     def forget(self, uid: str) -> None:
         """Forget a resource."""
@@ -108,6 +114,14 @@ class AccountMemory:
         self.used = BackOff(_FIRST_CHECK_OF_TENANTS)
         """For a connection group that waits for its tenants to go, which may take forever: a few such groups
         would use up the account's rate."""
+        self.deletions = Standstills(clock)
+        """For a deletion that AWS refuses, or accepts without showing it."""
+        self.roll_outs = Standstills(clock)
+        """For a change that AWS does not show, or does not finish rolling out."""
+        self.adoptions = Standstills(clock)
+        """For an owner tag that AWS does not show, or a predecessor whose deletion does not end."""
+        self.records = Standstills(clock)
+        """For a write that waits for a record in Kubernetes; each look costs calls to AWS."""
         self.disablings = Disablings()
         self.tag_checks = TagChecks(clock)
         self.contentions = Contentions(clock)
@@ -118,25 +132,41 @@ class AccountMemory:
         self.vanished.is_there(uid, id_)
         self.unseen.forget(uid)
         self.gone.forget(uid)
-        for idle in self._last_seen.note(uid):
+        for idle in self._last_seen.note(uid, id_):
             self.vanished.let_go(idle)
             self.forget(idle)
+
+    def known_id(self, uid: str) -> str:
+        """Return the id of the external resource that this process last proved or saw to be the resource's;
+        "" if there is none. After its deletion, the id stays known until AWS shows that it is gone."""
+        proof = self.proofs.of(uid)
+        return proof.id if proof else self._last_seen.id_of(uid)
+
+    def deleted(self, uid: str, id_: str) -> None:
+        """Note that AWS accepted the deletion of the external resource. AWS may show it for a while."""
+        self.vanished.removed(id_)
+        self._forget(uid, but=(self.deletions, self._last_seen))
 
     def let_go(self, uid: str) -> None:
         """Forget a resource whose external resource is no longer wanted."""
         self.vanished.forget(uid)
         self.unseen.forget(uid)
+        self.records.forget(uid)
 
     def forget(self, uid: str) -> None:
         """Forget a resource whose external resource is gone."""
+        self._forget(uid)
+
+    def _forget(self, uid: str, but: tuple[_PerResource, ...] = ()) -> None:
         self.proofs.drop(uid)
         for part in self._per_resource:
-            part.forget(uid)
+            if part not in but:
+                part.forget(uid)
 
     @property
     def _per_resource(self) -> tuple[_PerResource, ...]:
-        """`vanished` and `unseen` are not among them: they concern a resource whose external resource is gone
-        or not visible."""
+        """`vanished`, `unseen`, `gone` and `records` are not among them: they concern a resource whose
+        external resource is gone, not visible or not created yet."""
         return (
             self.deep_checks,
             self.attempts,
@@ -145,9 +175,11 @@ class AccountMemory:
             self.dns_turns,
             self.requests,
             self.unused,
-            self.gone,
             self.handed_over,
             self.used,
+            self.deletions,
+            self.roll_outs,
+            self.adoptions,
             self.disablings,
             self.tag_checks,
             self.contentions,

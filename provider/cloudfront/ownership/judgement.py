@@ -14,11 +14,13 @@ from enum import Enum
 from typing import Final
 
 from apis.conditions import TenantReadyReason
+from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.api.conditions import ConditionType
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules.meta import MalformedAnnotation, creation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.ownership.proofs import Proof, Resource
-from provider.cloudfront.state import applied, identity
+from provider.cloudfront.state import applied, creating, identity
 from provider.cloudfront.state.observed import account_of
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "foreign_account",
     "is_older",
     "made",
+    "may_exist",
     "names",
     "names_by_id",
     "ownership_of",
@@ -91,6 +94,22 @@ def believed(mr: Managed, seen: Resource) -> bool:
 def made(mr: Managed) -> bool:
     """The status says that this managed resource created or adopted an external resource."""
     return bool(mr.at_provider.get("id")) and applied.read(mr.status).known
+
+
+def may_exist(mr: Managed) -> bool:
+    """Anything but status says that an external resource may exist: a creation that was not clearly refused,
+    or an adoption. Status may be lost: refused by the API server, erased, or not part of a backup."""
+    try:
+        marks = creation(mr.annotations)
+    except MalformedAnnotation:
+        return True
+    if marks.pending is None and marks.succeeded is None:
+        # The finalizer without a creation: the external resource existed before. The runtime sets both at
+        # once before a creation.
+        return FINALIZER in mr.finalizers or names_by_id(mr) or ADOPT_ANNOTATION in mr.annotations
+    # Without the record of the account, only the first of several creations is recorded.
+    refused = not marks.incomplete and creating.CREATING_IN in mr.annotations
+    return marks.succeeded is not None or not refused
 
 
 def names_by_id(mr: Managed) -> bool:

@@ -35,6 +35,7 @@ __all__ = [
     "CONFIRM_ANNOTATION",
     "DELETION_PROTECTED",
     "DRY_RUN_ANNOTATION",
+    "PREDECESSOR_SECONDS",
     "adoption_refused",
     "check_default_group",
     "check_frozen",
@@ -74,7 +75,7 @@ _RESTORE: Final = timedelta(hours=1)
 """Kubernetes' garbage collector deletes what has no owner within minutes of its creation."""
 _CLOCK_SKEW: Final = timedelta(minutes=5)
 """The API server's clock may be ahead of the provider's by less than this."""
-_PREDECESSOR_SECONDS: Final = 5.0
+PREDECESSOR_SECONDS: Final = 5.0
 
 
 def check_identity(mr: Managed, account: AccountAccess) -> None:
@@ -265,8 +266,11 @@ def check_leaving(mr: Managed, seen: Resource, owner: str) -> None:
     raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
-def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
-    """Refuse an external resource that another live managed resource with the same identity manages.
+def refuse_beside(
+    mr: Managed, seen: Resource, other: Managed, after: float = PREDECESSOR_SECONDS
+) -> NoReturn:
+    """Refuse an external resource that another live managed resource with the same identity manages. While
+    that one is being deleted, check again `after` these seconds.
 
     Raises:
         NotYet: the other one is being deleted, and the external resource with it.
@@ -283,7 +287,7 @@ def refuse_beside(mr: Managed, seen: Resource, other: Managed) -> NoReturn:
                 f"spec.managementPolicies of {where} to [Observe]"
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
-        raise NotYet(f"{words}. {held or 'No action is needed'}", after=_PREDECESSOR_SECONDS, conditions=said)
+        raise NotYet(f"{words}. {held or 'No action is needed'}", after=after, conditions=said)
     raise _refused(
         Reason.ADOPTION_REFUSED,
         f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
@@ -347,8 +351,8 @@ def _recreates(mr: Managed, default: DriftPolicy) -> bool:
 def check_gone(mr: Managed, account: AccountAccess) -> None:
     """Check that an external resource to delete is really gone.
 
-    If it existed, one "not found" from AWS does not end the deletion: otherwise no resource would be left to
-    delete it. No such response ends the deletion if it may come from another account.
+    If it may have existed, one "not found" from AWS does not end the deletion: otherwise no resource would be
+    left to delete it. No such response ends the deletion if it may come from another account.
 
     Raises:
         NotYet: the provider has to check again, or a user has to confirm.
@@ -357,17 +361,18 @@ def check_gone(mr: Managed, account: AccountAccess) -> None:
         return
     account.memory.let_go(mr.uid)
     told = mr.at_provider.get("id")
-    id_ = told if isinstance(told, str) else ""
+    id_ = account.memory.known_id(mr.uid) or (told if isinstance(told, str) else "")
     if id_ and account.memory.vanished.was_removed(id_):
         return
     if not permissions(mr.management_policies, mr.deletion_policy).delete:
         return
     if words := _maybe_elsewhere(mr, account, "this resource is deleted"):
         raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
-    if not id_:
+    if not id_ and not judgement.may_exist(mr):
         return
-    if left := account.memory.gone.left(mr.uid, id_):
-        missing = f"AWS does not find {noun(mr)} {mr.external_name} ({id_})"
+    # Status may get or lose the id between the two checks.
+    if left := account.memory.gone.left(mr.uid, str(mr.external_name)):
+        missing = f"AWS does not find {noun(mr)} {mr.external_name}{f' ({id_})' if id_ else ''}"
         words = f"{missing}; this resource is deleted after a second check. No action is needed"
         raise NotYet(words, after=left)
 

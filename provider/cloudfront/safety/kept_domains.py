@@ -290,7 +290,7 @@ class Keeper:
         except RecordsFailed as error:
             it = f"{identity.noun(mr)} {seen.name}"
             words = f"{it} waits until its domains are recorded: {error}"
-            raise NotYet(words, after=_AGAIN_SECONDS) from error
+            raise NotYet(words, after=self._until_recorded(mr)) from error
         except AwsError as error:
             raise _unreadable(mr, seen, error) from error
 
@@ -334,10 +334,13 @@ class Keeper:
         except RecordsFailed as error:
             it = f"{identity.noun(mr)} {mr.external_name}"
             words = f"{it} waits until the records of its name and domains are read: {error}"
-            raise NotYet(words, after=_AGAIN_SECONDS) from error
+            raise NotYet(words, after=self._until_recorded(mr)) from error
         return {domain: self._refusal(mr, domain) for domain in others}
 
     # Parts.
+
+    def _until_recorded(self, mr: Managed) -> float:
+        return self._memory.records.pause(mr.uid, "", _AGAIN_SECONDS)
 
     def _has(self, mr: Managed, seen: Observed) -> frozenset[str]:
         """Return what may be recorded."""

@@ -40,7 +40,7 @@ def check_creation(mr: Managed, account: AccountAccess, cluster: ClusterView) ->
         ExternalError: the name is kept for another namespace.
     """
     key = account.id and name_keys.key_of(mr.kind, account.id, str(mr.external_name))
-    holder = _holder(mr, key, cluster.kept) if key else None
+    holder = _holder(mr, key, account, cluster.kept) if key else None
     if holder == identity.namespace_of(mr):
         return
     if key and holder is not None:
@@ -73,7 +73,7 @@ def check_taking(mr: Managed, seen: Resource, account: AccountAccess, cluster: C
     )
 
 
-def _holder(mr: Managed, key: str, kept: KeptDomains) -> str | None:
+def _holder(mr: Managed, key: str, account: AccountAccess, kept: KeptDomains) -> str | None:
     """Return the namespace for which the name is kept. Before a refusal, read the record again: an
     administrator may have released the name."""
     try:
@@ -83,9 +83,8 @@ def _holder(mr: Managed, key: str, kept: KeptDomains) -> str | None:
             holder = kept.holder(key)
     except RecordsFailed as error:
         what = f"{identity.noun(mr)} {mr.external_name}"
-        raise NotYet(
-            f"{what} waits until the record of its name is read: {error}", after=_AGAIN_SECONDS
-        ) from error
+        after = account.memory.records.pause(mr.uid, "", _AGAIN_SECONDS)
+        raise NotYet(f"{what} waits until the record of its name is read: {error}", after=after) from error
     return holder
 
 

@@ -124,6 +124,7 @@ def test_what_the_new_one_has_accepted_is_not_deleted_by_the_old_one():
     world.turn()
     assert world.group.enabled
     assert "waits for the ConnectionGroup that takes it over" in world.old.error.message
+    assert world.old.error.after == 60.0, "the successor may be paused"
     world.new.obj["metadata"]["finalizers"] = [FINALIZER]
     world.turn()
     assert world.old.gone

@@ -11,8 +11,8 @@ DAY = 24 * 3600.0
 def test_each_part_forgets_a_resource_whose_external_resource_is_gone():
     memory = AccountMemory(FakeClock())
     parts = {name: part for name, part in vars(memory).items() if hasattr(part, "forget")}
-    # A resource that is gone still counts in `vanished`; `holders` are known by domain.
-    for other in ("vanished", "unseen", "holders"):
+    # A resource that is gone still counts in `vanished` and `gone`; `holders` are known by domain.
+    for other in ("vanished", "unseen", "gone", "records", "holders"):
         del parts[other]
     assert set(parts.values()) == set(memory._per_resource)
 
