@@ -90,6 +90,9 @@ class CertificateObservation(ApiModel):
     """Number of managed certificates requested since the last one was issued. After the first failure the
     provider waits ten minutes before it requests another; the wait doubles each time, up to a day. After a
     change of the spec it requests one at once."""
+    waiting_since: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
+    """Since when the provider waits before it requests another certificate (RFC 3339): since it saw that the
+    last request failed, or that CloudFront shows no certificate."""
     not_after: Annotated[str | None, Field(json_schema_extra={"format": "date-time"})] = None
     """When the certificate expires (RFC 3339)."""
     replaces: ReplacedCertificate | None = None

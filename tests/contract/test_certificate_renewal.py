@@ -10,7 +10,7 @@ import pytest
 
 from provider.cloudfront.memory.account_memory import AccountMemory
 from tests.contract.emulated import DISTRIBUTION, Emulated
-from tests.unit.provider.world import World, managed
+from tests.unit.provider.world import TODAY, World, managed
 
 DAY = 24 * 3600.0
 HOUR = 3600.0
@@ -47,12 +47,16 @@ class Year(World):
 
     def today(self) -> datetime:
         """The emulator's date: it has stepped its clock for other tests before."""
-        made = datetime.fromisoformat(self.aws.tenants[0]["CreatedTime"])
+        tenants = self.aws.tenants
+        if not tenants:
+            return TODAY
+        made = datetime.fromisoformat(tenants[0]["CreatedTime"])
         return made.astimezone(UTC) + timedelta(seconds=self.clock.now() - self.made)
 
     def go(self, seconds: float) -> None:
         """Let time pass, and look. No domain that is listed is dark."""
         self.clock.advance(seconds)
+        self.aws.clock.advance(1)  # for the pace of the calls
         self.aws.admin("POST", "clock", {"step": seconds})
         self.reconcile()
 
@@ -128,11 +132,11 @@ def test_a_removed_domain_does_not_end_the_renewal_of_the_others(years) -> None:
 def test_restarts_repeat_no_request(years) -> None:
     """A new process at each look: while AWS issues the new certificate, and while it never shows it."""
     year = without_one(years())
-    year.go(334 * DAY)
     year.aws.admin("PATCH", "settings", {"certificate_request_lost": True})
-    for _ in range(8):
+    year.go(336 * DAY)
+    for _ in range(11):
         year.restart()
-        year.go(8 * HOUR)
+        year.go(2 * HOUR)
         year.lit(KEPT)
     assert year.requests == 1
     assert year.condition("CertificateReady")[0] == "True"
@@ -148,6 +152,53 @@ def test_restarts_repeat_no_request(years) -> None:
     assert year.requests == 2
     assert year.certificate["domains"] == [KEPT]
     assert year.condition("CertificateReady")[:2] == ("True", "Validated")
+
+
+def replacing(year: Year) -> Year:
+    """The replacement was requested, and DNS leads the present domain elsewhere before AWS validates it."""
+    without_one(year).go(336 * DAY)
+    assert year.requests == 1
+    year.astray(KEPT)
+    return year
+
+
+def processes(year: Year, number: int) -> None:
+    """So many processes, of 23 hours each."""
+    for _ in range(number):
+        year.restart()
+        for _ in range(2):
+            year.go(11.5 * HOUR)
+            year.reconcile()
+
+
+def test_restarts_do_not_put_off_the_request_after_a_failed_one(years) -> None:
+    year = replacing(years())
+    first = year.certificate["replaces"]["arn"]
+    processes(year, 4)
+    assert (year.certificate["status"], year.requests) == ("validation-timed-out", 1)
+    assert year.certificate["replaces"]["arn"] == first
+    year.point(KEPT)
+    processes(year, 3)
+    assert year.requests == 2
+    assert year.condition("CertificateReady") == ("True", "Validated", "")
+    assert year.certificate["domains"] == [KEPT]
+    assert year.certificate["arn"] != first
+
+
+def test_restarts_do_not_hide_the_end_of_the_certificate_that_serves(years) -> None:
+    year = replacing(years())
+    year.aws.admin("PATCH", "settings", {"expired_certificate_deactivates": False})
+    end = datetime.fromisoformat(year.certificate["replaces"]["notAfter"])
+    while year.today() < end - timedelta(hours=23):
+        processes(year, 1)
+    assert year.condition("CertificateReady")[:2] == ("True", "RenewalBlocked")
+    processes(year, 1)
+    year.restart()
+    year.go(HOUR)
+    year.reconcile()
+    assert year.today() > end
+    assert year.certificate["replaces"]["status"] == "expired"
+    assert (year.condition("CertificateReady")[0], year.ready()[0]) == ("False", "False")
 
 
 def test_a_process_that_dies_after_the_request_repeats_nothing(years) -> None:

@@ -527,6 +527,14 @@ PROVIDER_GUARDS = (
         _METRICS,
     ),
     Mutation(
+        "the metrics have the end of a certificate that is not attached yet",
+        "cloudfront/aws/metrics.py",
+        '(certificate.get("replaces") or {}).get("notAfter") or certificate.get("notAfter")',
+        'certificate.get("notAfter") or (certificate.get("replaces") or {}).get("notAfter")',
+        "nobody is alarmed of the one that ends",
+        _METRICS,
+    ),
+    Mutation(
         "an alarm is raised by status alone",
         "cloudfront/certificate/look.py",
         "deep=deep or alarms",
@@ -537,7 +545,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "an alarm that AWS confirmed is asked for again",
         "cloudfront/certificate/look.py",
-        "        if alarms:\n            self._is_new(mr, now)\n",
+        "        if alarms:\n            self._is_new(mr, now, attached)\n",
         "",
         "the second forgery of the same end is believed",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),

@@ -203,12 +203,42 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a restart looks at the DNS of every tenant",
         "cloudfront/memory/schedules.py",
-        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
-        "                return False\n",
-        "                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)\n"
-        "                return True\n",
+        "                self._shuffle_in(uid)\n                return False\n",
+        "                self._shuffle_in(uid)\n                return True\n",
         "ten thousand calls at each restart",
         DNS_LOOKS,
+    ),
+    Mutation(
+        "each process gives the turns at DNS in the same order",
+        "cloudfront/memory/schedules.py",
+        "        if other in self._not_yet:\n",
+        "        if False:\n",
+        "with many tenants and restarts, lost records of the same tenants are never told",
+        DNS_LOOKS,
+    ),
+    Mutation(
+        "the daily checks begin with the process",
+        "cloudfront/memory/schedules.py",
+        "        self._ahead = today().timestamp() - clock.now()\n",
+        "        self._ahead = -clock.now()\n",
+        "with restarts, a tenant that was handed over or lost its certificate is never noticed",
+        ("unit/provider/cloudfront/memory/test_schedules.py",),
+    ),
+    Mutation(
+        "a daily check that fell into a downtime is left out",
+        "cloudfront/memory/schedules.py",
+        "        return late if late > now else turn\n",
+        "        return turn\n",
+        "restarts at the same hours keep the same tenants from their checks",
+        ("unit/provider/cloudfront/memory/test_schedules.py",),
+    ),
+    Mutation(
+        "a daily check is due at the same hour each day",
+        "cloudfront/memory/schedules.py",
+        "_TURN_SECONDS: Final = 23 * 3600.0",
+        "_TURN_SECONDS: Final = 24 * 3600.0",
+        "a provider that is down each night never checks the same tenants",
+        ("unit/provider/cloudfront/memory/test_schedules.py",),
     ),
     Mutation(
         "a rehearsal changes what the guards remember",

@@ -176,8 +176,8 @@ class TenantMetrics:
 
     def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
         """Record an observation of an external resource, with its certificate as in status."""
-        # Until the requested one has an end, the attached one's counts.
-        ends = certificate.get("notAfter") or (certificate.get("replaces") or {}).get("notAfter")
+        # What counts is the attached one, not the one that is to replace it.
+        ends = (certificate.get("replaces") or {}).get("notAfter") or certificate.get("notAfter")
         look = Look(account, str(certificate.get("status") or ""), ends)
         with self._lock:
             self._looks[uid] = look

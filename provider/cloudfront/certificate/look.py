@@ -47,18 +47,20 @@ class CertificateLook:
 
         `deep` is for the daily check. The provider notices a revoked managed certificate sooner if the
         revocation changes the tenant's ETag. A certificate that expires soon according to status raises an
-        alarm, so the provider reads it from AWS once.
+        alarm, so the provider reads it from AWS: once per process, and each hour from its end on. What counts
+        is the certificate that serves now, not the one that is to replace it.
 
         Raises:
             AwsError: CloudFront does not return it.
         """
         before = certificates.known(mr.at_provider)
-        alarms = certificates.ends_soon(before, self.today()) and self._is_new(mr, before)
+        attached = seen.customizations.certificate_arn
+        alarms = self._alarms(before, attached) and self._is_new(mr, before, attached)
         reader = Reader(self.cloudfront, self.today)
         now = _look(mr, asked, seen, reader, before, deep=deep or alarms)
         if alarms:
-            self._is_new(mr, now)
-        return now
+            self._is_new(mr, now, attached)
+        return certificates.waiting(now, before, self.today()) if asked.certificate_request else now
 
     def inherited(self, mr: Managed, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
         """Return the certificate of the distribution of a tenant that has none of its own; None if unknown.
@@ -94,9 +96,20 @@ class CertificateLook:
         left = certificates.days_left(certificate.not_after or "", self.today())
         return certificate.lost or (left is not None and left <= 0)
 
-    def _is_new(self, mr: Managed, certificate: Certificate | None) -> bool:
-        ends = certificate and certificate.not_after
-        return self.log_changes.is_new(mr.uid, "end of the certificate", ends)
+    def _alarms(self, certificate: Certificate | None, attached: str | None) -> bool:
+        return certificates.ends_soon(_serving(certificate, attached), self.today())
+
+    def _is_new(self, mr: Managed, certificate: Certificate | None, attached: str | None) -> bool:
+        serving = _serving(certificate, attached)
+        ends = serving.not_after if serving else None
+        left = certificates.days_left(ends or "", self.today())
+        # ACM may say that it has expired only some time after its end.
+        hours_over = int(-left * 24) + 1 if left is not None and left <= 0 else 0
+        return self.log_changes.is_new(mr.uid, "end of the certificate", (ends, hours_over))
+
+
+def _serving(certificate: Certificate | None, attached: str | None) -> Certificate | None:
+    return certificates.standing(certificate, attached) or certificate
 
 
 def _look(

@@ -27,7 +27,8 @@ def may_request(mr: Managed, certificate: Certificate | None, requests: Certific
     made = certificate.requests if certificate else 0
     what = (certificate.arn, certificate.status, made) if certificate else None
     pause = certificates.pause(certificate) if certificate else 0.0
-    waited = requests.waited(mr.uid, what, mr.generation, pause)
+    before = requests.seconds_waited(certificate) if certificate else 0.0
+    waited = requests.waited(mr.uid, what, mr.generation, pause, before)
     return (waited or is_requested(mr)) and too_often_until(mr, requests) is None
 
 

@@ -98,7 +98,7 @@ class AccountMemory:
         self.vanished = Vanished(clock, today)
         self.unseen = BackOff(_FIRST_CHECK)
         """For an object that AWS says exists but does not return."""
-        self.deep_checks = DeepChecks(clock)
+        self.deep_checks = DeepChecks(clock, today)
         self.dns_turns = DnsTurns(clock, rate)
         self.attempts = UpdateAttempts()
         self.parts = AppliedParts()

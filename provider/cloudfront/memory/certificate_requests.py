@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
+from provider.cloudfront.state import certificates
+from provider.cloudfront.state.certificates import Certificate
 
 __all__ = ["CertificateRequests"]
 
@@ -49,13 +51,21 @@ class CertificateRequests:
             lately = [told for at, told in self._requested_at.get(uid, ()) if at > since]
         return lately[-most] + timedelta(seconds=seconds) if len(lately) >= most else None
 
-    def waited(self, uid: str, what: Hashable, generation: int, seconds: float) -> bool:
+    def seconds_waited(self, certificate: Certificate) -> float:
+        """Seconds since the provider waits before it requests another one, according to status."""
+        return certificates.seconds_waited(certificate, self._today()) or 0.0
+
+    def waited(self, uid: str, what: Hashable, generation: int, seconds: float, before: float = 0.0) -> bool:
         """Whether this much time has passed since this process first met `what`; True immediately after a
-        change of the spec."""
+        change of the spec. What the process meets first may have waited `before` already, according to
+        status."""
         with self._lock:
             now = self._clock.now()
             met, of, until = self._waits.get(uid, (None, generation, now))
-            if met != what:
+            if met is None:
+                # A pause that begins again with each process never ends if processes are shorter.
+                until = now + seconds - before
+            elif met != what:
                 until = now + seconds
             elif of != generation:
                 until = now

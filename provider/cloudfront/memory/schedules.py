@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, utc_now
 
 __all__ = ["DEEP_CHECK_SECONDS", "DeepChecks", "DnsTurns"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
-"""The interval between checks of what a tenant's own description does not show, such as its tags."""
+"""The longest interval between checks of what a tenant's own description does not show, such as its tags,
+while a process lives that long."""
+_TURN_SECONDS: Final = 23 * 3600.0
+"""The interval between these checks. It is not a whole day: a process that does not run at the same hours of
+each day misses other resources each day."""
+_CATCH_UP_SECONDS: Final = 3000.0
+"""A resource whose turn came this long before the first look of a process, or less, has another one this long
+after that turn: it may have come while no process ran. A day is not a multiple of it, so regular restarts do
+not miss both."""
 _DNS_SECONDS: Final = 600.0
 """The interval between DNS checks of a served tenant, if there are few tenants."""
 _DNS_SHARE: Final = 0.1
@@ -20,23 +30,41 @@ _DNS_SHARE: Final = 0.1
 
 
 class DeepChecks:
-    """The next deep check of each resource. Thread-safe."""
+    """The next deep check of each resource. Thread-safe.
 
-    def __init__(self, clock: Clock) -> None:
+    The turn of a resource does not depend on when the process started: a provider that restarts more often
+    than once a day would never check the same resources.
+    """
+
+    def __init__(self, clock: Clock, today: Callable[[], datetime] = utc_now) -> None:
+        """`today` is read once: a wall clock that is wrong moves the turns, and nothing else."""
         self._clock = clock
+        self._ahead = today().timestamp() - clock.now()
         self._lock = threading.Lock()
         self._next: dict[str, float] = {}
 
     def is_due(self, uid: str) -> bool:
-        """Whether a deep check is due: every `DEEP_CHECK_SECONDS` for each resource, spread evenly, but not
-        at the first reconcile, so a restart costs nothing."""
+        """Whether a deep check is due: at least every `DEEP_CHECK_SECONDS` for each resource, spread evenly,
+        but not at the first reconcile, so a restart costs nothing."""
         now = self._clock.now()
         with self._lock:
-            due = self._next.setdefault(uid, now + _share(uid) * DEEP_CHECK_SECONDS)
+            due = self._next.get(uid)
+            if due is None:
+                due = self._next[uid] = self._first(uid, now)
             if now < due:
                 return False
-            self._next[uid] = now + DEEP_CHECK_SECONDS
+            self._next[uid] = now + self._until_turn(uid, now)
             return True
+
+    def _first(self, uid: str, now: float) -> float:
+        turn = now + self._until_turn(uid, now)
+        late = turn - _TURN_SECONDS + _CATCH_UP_SECONDS
+        return late if late > now else turn
+
+    def _until_turn(self, uid: str, now: float) -> float:
+        """Return the seconds until the resource's next turn, more than 0."""
+        since = (now + self._ahead - _share(uid) * _TURN_SECONDS) % _TURN_SECONDS
+        return _TURN_SECONDS - since
 
     def forget(self, uid: str) -> None:
         """Forget a resource."""
@@ -50,6 +78,11 @@ class DnsTurns:
     def __init__(self, clock: Clock, rate: Callable[[], float]) -> None:
         """`rate` returns the permitted requests per second to CloudFront."""
         self._clock, self._rate = clock, rate
+        self._rng = random.Random()  # noqa: S311 - an order, not a secret
+        self._first: list[str] = []
+        """The tenants that got a first turn after the start."""
+        self._not_yet: set[str] = set()
+        """Those of them that have not had it."""
         self._lock = threading.Lock()
         self._verified: dict[str, float] = {}
         self._turns: dict[str, float] = {}
@@ -79,9 +112,11 @@ class DnsTurns:
                 # A restart costs nothing.
                 self._verified.setdefault(uid, now)
                 self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)
+                self._shuffle_in(uid)
                 return False
             if turn is not None and now < min(turn, self._verified.get(uid, now) + longest):
                 return False
+            self._not_yet.discard(uid)
             self._verified[uid] = now
             self._turns[uid] = self._turn(now + _DNS_SECONDS, between)
             return True
@@ -91,6 +126,18 @@ class DnsTurns:
         with self._lock:
             self._verified.pop(uid, None)
             self._turns.pop(uid, None)
+            self._not_yet.discard(uid)
+
+    def _shuffle_in(self, uid: str) -> None:
+        """Exchange its first turn with that of any tenant which still waits for its own. Each process looks
+        at the tenants in the same order: with many tenants and restarts, the last ones had no turn ever."""
+        if len(self._first) > 2 * len(self._not_yet):
+            self._first = sorted(self._not_yet)
+        self._first.append(uid)
+        self._not_yet.add(uid)
+        other = self._rng.choice(self._first)
+        if other in self._not_yet:
+            self._turns[uid], self._turns[other] = self._turns[other], self._turns[uid]
 
     def _turn(self, earliest: float, between: float) -> float:
         self._last_turn = max(earliest, self._last_turn + between)

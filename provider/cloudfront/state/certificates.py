@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from edgetenants_runtime.clock import parse_rfc3339
+from edgetenants_runtime.clock import parse_rfc3339, rfc3339
 from provider.cloudfront.state import renewals
 from provider.cloudfront.state.renewals import Renewal
 
@@ -33,10 +33,12 @@ __all__ = [
     "needs_request",
     "pause",
     "requested",
+    "seconds_waited",
     "shown",
     "standing",
     "uncovered",
     "unfit",
+    "waiting",
     "without_detached",
 ]
 
@@ -97,6 +99,8 @@ class Certificate:
     """The number of requests since the last certificate was issued."""
     replaces: Certificate | None = None
     """The certificate that stays attached until this one replaces it: it is lost, or AWS cannot renew it."""
+    waiting_since: str | None = None
+    """Since when the provider waits before it requests another one, in RFC 3339. It outlives the process."""
     renewal: Renewal | None = None
     """Why AWS has not renewed it although it ends soon, as ACM said last; None if nothing is wrong."""
     fresh: bool = field(default=False, compare=False)
@@ -166,6 +170,32 @@ def pause(certificate: Certificate) -> float:
     there is a day's time: each request leaves a certificate in ACM."""
     urgent = certificate.replaces is None or not certificate.replaces.issued
     return delay(certificate.requests) if urgent or not certificate.requests else _LONGEST_DELAY
+
+
+def waiting(now: Certificate | None, before: Certificate | None, today: datetime) -> Certificate | None:
+    """The certificate, with the time since which it is in this state if another one has to be requested.
+
+    Args:
+        now: the certificate.
+        before: the certificate that was known before. Its time may be forged: one in the future starts over.
+        today: the present time.
+    """
+    if now is None or now.pending or now.issued or not now.requests:
+        return now and replace(now, waiting_since=None)
+    same = before is not None and _state(now) == _state(before)
+    since = before.waiting_since if before and same and seconds_waited(before, today) is not None else None
+    return replace(now, waiting_since=since or rfc3339(today))
+
+
+def seconds_waited(certificate: Certificate | None, today: datetime) -> float | None:
+    """Seconds since the provider waits before it requests another one; None if that is unknown."""
+    since = certificate.waiting_since if certificate else None
+    left = days_left(since, today) if since else None
+    return None if left is None or left > 0 else -left * 86400
+
+
+def _state(certificate: Certificate) -> tuple[str | None, str, int]:
+    return certificate.arn, certificate.status, certificate.requests
 
 
 def standing(certificate: Certificate | None, attached: str | None) -> Certificate | None:
@@ -273,6 +303,7 @@ def _read(stored: Mapping[str, Any]) -> Certificate:
         failure_reason=stored.get("failureReason"),
         not_after=stored.get("notAfter"),
         requests=int(stored.get("requests") or 0),
+        waiting_since=stored.get("waitingSince"),
         replaces=_read(replaces) if replaces else None,
         renewal=renewals.known(stored.get("renewal")),
     )
@@ -292,6 +323,7 @@ def shown(certificate: Certificate | None) -> dict[str, Any] | None:
         "failureReason": certificate.failure_reason,
         "notAfter": certificate.not_after,
         "requests": certificate.requests,
+        "waitingSince": certificate.waiting_since,
         "replaces": shown(certificate.replaces),
         "renewal": renewals.shown(certificate.renewal),
     }

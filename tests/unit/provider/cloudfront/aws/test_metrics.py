@@ -169,6 +169,15 @@ def test_tenants_and_certificates_are_read_at_a_scrape(registry):
     assert looked._looks == {}, "a look is forgotten with its resource"
 
 
+@pytest.mark.parametrize("of_the_next", [{}, {"notAfter": EXPIRY[1]}])
+def test_the_end_of_the_attached_certificate_counts_while_another_is_to_replace_it(registry, of_the_next):
+    looked = Instruments(registry).tenants
+    looked.looked(ACCOUNT, "u0", {"status": "issued", "replaces": {"notAfter": EXPIRY[0]}, **of_the_next})
+    resources = [resource("Available", "u0")]
+    registry.register(Gauges(lambda: resources, looked, dict, lambda: NEW_YEAR))
+    assert value(registry, "certificate_days_left", account=ACCOUNT) == 10
+
+
 def test_a_forged_status_raises_no_alarm_and_makes_up_no_label(registry):
     forged = {
         "arn": "arn:aws:cloudfront::evil:x",

@@ -8,7 +8,9 @@ from datetime import timedelta
 
 import pytest
 
+from edgetenants_runtime.clock import rfc3339
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.state import certificates
 from provider.cloudfront.state.certificates import Certificate, Token
@@ -97,6 +99,33 @@ def test_a_certificate_that_ends_soon_as_status_has_it_is_asked_for_once():
     assert sum("GetManagedCertificateDetails" in world.reconcile() for _ in range(3)) == 1
 
 
+def test_a_certificate_is_read_each_hour_from_its_end_until_aws_says_that_it_is_over():
+    """ACM may say so some time later, and nothing but its end shows that CloudFront stopped to serve."""
+    world = served()
+    arn, begun = world.cloudfront.managed["dt_1"].arn, world.clock.now()
+    world.memory = AccountMemory(
+        world.clock, today=lambda: TODAY + timedelta(seconds=world.clock.now() - begun)
+    )
+    ends = replace(world.cloudfront.certificates[arn], not_after="2026-01-01T02:05:00Z")
+    world.cloudfront.certificates[arn] = ends
+    certificate(world)["notAfter"] = ends.not_after
+
+    def reads(hours: int) -> list[int]:
+        each = []
+        for _ in range(hours):
+            calls = []
+            for _ in range(6):
+                world.clock.advance(600)
+                calls += world.reconcile()
+            each.append(calls.count("GetManagedCertificateDetails"))
+        return each
+
+    assert reads(5) == [1, 0, 1, 1, 1]
+    world.cloudfront.managed["dt_1"] = replace(world.cloudfront.managed["dt_1"], status="expired")
+    reads(1)
+    assert world.ready() == ("False", "CertificateExpired")
+
+
 def test_in_steady_state_one_look_is_one_call_also_after_a_restart():
     world = served()
     writes = world.status_writes
@@ -177,6 +206,52 @@ def test_a_crash_loop_asks_for_nothing():
     world.settle()
     for _ in range(5):
         world.restart()
+        assert "UpdateDistributionTenant" not in world.reconcile()
+
+
+def failed_since(since: str | None) -> World:
+    """Its request failed, and a new process finds this time in status; the first pause is ten minutes."""
+    world = requested()
+    world.cloudfront.settle_certificate("failed")
+    world.settle()
+    if since:
+        certificate(world)["waitingSince"] = since
+    world.restart()
+    return world
+
+
+def test_a_new_process_goes_on_with_the_pause():
+    world = failed_since(None)
+    assert certificate(world)["waitingSince"] == rfc3339(TODAY)
+    world = failed_since(rfc3339(TODAY - timedelta(seconds=500)))
+    assert "UpdateDistributionTenant" not in world.reconcile()
+    world.clock.advance(99)
+    assert "UpdateDistributionTenant" not in world.reconcile()
+    world.clock.advance(2)
+    assert "UpdateDistributionTenant" in world.reconcile()
+    world.settle()
+    assert "waitingSince" not in certificate(world), "it is pending"
+
+
+@pytest.mark.parametrize("forged", ["2030-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "soon", "2025-12-31"])
+def test_no_time_in_status_makes_the_pause_longer(forged):
+    world = failed_since(forged)
+    assert "UpdateDistributionTenant" not in world.reconcile()
+    assert certificate(world)["waitingSince"] == rfc3339(TODAY)
+    world.clock.advance(601)
+    assert "UpdateDistributionTenant" in world.reconcile()
+
+
+def test_a_time_in_status_is_no_reason_for_requests_without_end():
+    """It may end the pause once for each process, as the annotation of its author does."""
+    world = failed_since("2020-01-01T00:00:00Z")
+    assert "UpdateDistributionTenant" in world.reconcile()
+    world.settle()
+    world.cloudfront.settle_certificate("failed")
+    pending = certificate(world)
+    for _ in range(5):
+        forged = {"status": "failed", "waitingSince": "2020-01-01T00:00:00Z"}
+        world.obj["status"]["atProvider"]["certificate"] = {**pending, **forged}
         assert "UpdateDistributionTenant" not in world.reconcile()
 
 

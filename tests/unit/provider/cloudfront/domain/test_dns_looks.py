@@ -63,6 +63,16 @@ def test_a_restart_is_no_burst():
     assert served.per_second <= 0.51
 
 
+def test_restarts_keep_no_tenant_from_its_turn():
+    """Each process meets the tenants in the same order, and ends before all of them had a turn."""
+    looked: set[str] = set()
+    for _ in range(12):
+        served = Served(1200).go_on(1200)
+        assert served.per_second <= 0.51
+        looked |= served.looks.keys()
+    assert len(looked) > 1100
+
+
 def test_what_nobody_ever_looked_at_is_looked_at_at_once():
     turns = DnsTurns(FakeClock(), lambda: 0.001)
     assert [turns.is_due(uid, DEEP_CHECK_SECONDS, never=True) for uid in "ab"] == [True, True]
@@ -92,6 +102,7 @@ def test_what_is_gone_is_forgotten():
     served = Served(3).go_on(POLL)
     served.turns.forget("uid-1")
     assert "uid-1" not in served.turns._turns
+    assert "uid-1" not in served.turns._not_yet
 
 
 REFUSED = AwsError("VerifyDnsConfiguration", "AccessDenied", "not authorized to verify", status=403)
