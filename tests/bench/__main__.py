@@ -93,9 +93,10 @@ def show_cold_starts(found: Iterable[ColdStart]) -> None:
 
 def show_crowds(found: Iterable[crowd.Crowd]) -> None:
     for c in found:
-        print(f"crowd: {c.claims} claims of one namespace, all Ready after {c.all_ready} s")
-        print(f"  another namespace's claim, idle: {c.idle} s; beside them: {c.beside} s")
-        print(f"  of that, until Crossplane composed it: {c.composed} s")
+        print(f"crowd: {c.objects} {c.kind}s of one namespace, all Ready after {c.all_ready} s")
+        print(f"  that of another namespace, idle: {c.idle} s; beside them: {c.beside} s")
+        if c.composed:
+            print(f"  of that, until Crossplane composed it: {c.composed} s")
         print(f"  ratio of the medians: {c.ratio}")
 
 

@@ -1,16 +1,18 @@
-"""A thousand claims of one namespace, and the claim of another one meanwhile.
+"""A thousand objects of one namespace, and the object of another one meanwhile.
 
-The whole sandbox takes part: API server, Crossplane core, function, provider and emulator. The claim of the
-calm namespace is created when no other claim exists, then several times while the crowd's claims are created
-and become ready. The rival is the idle sandbox itself: how many times as long does a claim take beside the
-crowd?
+The whole sandbox takes part: API server, Crossplane core, function, provider and emulator. The object of the
+calm namespace is created when no other one exists, then several times while those of the crowd are created
+and become ready. The rival is the idle sandbox itself: how many times as long does it take beside the crowd?
+
+Two crowds: of claims, for which Crossplane core composes the managed resources, and of managed resources
+alone, which only the provider serves.
 """
 
 import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -31,6 +33,8 @@ CLAIMS: Final = ResourceKind(
 RESOURCES: Final = ResourceKind(
     "cloudfront.m.edgetenants.io", "v1alpha1", "DistributionTenant", "distributiontenants", namespaced=True
 )
+DISTRIBUTION: Final = "E1EDGETENANTS"
+"""In every sandbox."""
 NAMESPACES: Final = ResourceKind("", "v1", "Namespace", "namespaces", namespaced=False)
 
 
@@ -38,93 +42,107 @@ NAMESPACES: Final = ResourceKind("", "v1", "Namespace", "namespaces", namespaced
 class Crowd:
     """The result, in seconds."""
 
-    claims: int
+    kind: str
+    """The kind of the objects."""
+    objects: int
     idle: float
-    """Until a claim is Ready with nothing else to do: the median."""
+    """Until an object is Ready with nothing else to do: the median."""
     beside: list[float]
-    """The same for each claim that was created while the crowd was busy."""
+    """The same for each object that was created while the crowd was busy."""
     composed: list[float]
-    """Of each of these: until Crossplane had created its managed resource."""
+    """Of each claim of these: until Crossplane had created its managed resource."""
     all_ready: float
-    """Until all claims of the crowd were Ready."""
+    """Until all objects of the crowd were Ready."""
     ratio: float
     """The median of `beside` to `idle`."""
 
 
 def crowds() -> list[Crowd]:
-    """Measure one crowd, in a sandbox of its own."""
+    """Measure one crowd of each kind, in a sandbox of its own."""
+    return [in_sandbox(kind, spec) for kind, spec in ((CLAIMS, claim), (RESOURCES, tenant))]
+
+
+def in_sandbox(kind: ResourceKind, spec: Callable[[str], dict[str, Any]]) -> Crowd:
+    """Measure one crowd."""
     world = World.up(name="bench-crowd", cache=cache(), progress=lambda _: None)
     try:
         world.emulator.set_rate(RATE)
-        return [measured(world, KubeClient.from_kubeconfig(str(world.kubeconfig), field_manager="bench"))]
+        client = KubeClient.from_kubeconfig(str(world.kubeconfig), field_manager="bench")
+        return _Measuring(world, client, kind, spec).crowd()
     finally:
         world.down()
 
 
-def measured(world: World, client: KubeClient) -> Crowd:
-    """Create claims one by one, then the crowd, then others beside it."""
-    for name in ("calm", "crowd"):
-        client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    names = (f"calm-{number}" for number in itertools.count())
-    idle = [timed(world, client, next(names))[0] for _ in range(IDLE_ROUNDS)]
-    began = time.monotonic()
-    creator = threading.Thread(target=lambda: create(client))
-    creator.start()
-    ended: list[float] = []
-    watcher = threading.Thread(target=lambda: ended.append(until_ready(client, began)))
-    watcher.start()
-    found = list(beside(world, client, names, ended))
-    creator.join()
-    watcher.join()
-    took, composed = [each for each, _ in found], [each for _, each in found]
-    usual = median(idle)
-    return Crowd(CROWD, round(usual, 1), took, composed, ended[0], round(median(took) / usual, 1))
+@dataclass(frozen=True)
+class _Measuring:
+    world: World
+    client: KubeClient
+    kind: ResourceKind
+    spec: Callable[[str], dict[str, Any]]
+    """Returns the spec of an object with the given name for its domain."""
 
+    def crowd(self) -> Crowd:
+        """Create objects one by one, then the crowd, then others beside it."""
+        for name in ("calm", "crowd"):
+            self.client.create(
+                NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            )
+        names = (f"calm-{number}" for number in itertools.count())
+        idle = [self.timed(next(names))[0] for _ in range(IDLE_ROUNDS)]
+        began = time.monotonic()
+        ended: list[float] = []
+        threads = [
+            threading.Thread(target=lambda: [self.create("crowd", f"c{n}") for n in range(CROWD)]),
+            threading.Thread(target=lambda: ended.append(self.until_ready(began))),
+        ]
+        for thread in threads:
+            thread.start()
+        found = list(self.beside(names, ended))
+        for thread in threads:
+            thread.join()
+        took, composed = [each for each, _ in found], [each for _, each in found if each]
+        usual = median(idle)
+        ratio = round(median(took) / usual, 1)
+        return Crowd(self.kind.kind, CROWD, round(usual, 1), took, composed, ended[0], ratio)
 
-def create(client: KubeClient) -> None:
-    """Create the claims of the crowd."""
-    for number in range(CROWD):
-        client.create(CLAIMS, claim("crowd", f"c{number}"))
+    def beside(self, names: Iterator[str], ended: list[float]) -> Iterator[tuple[float, float]]:
+        """Time one object after the other until the crowd is ready."""
+        while not ended:
+            yield self.timed(next(names))
+            time.sleep(2)
 
+    def timed(self, name: str) -> tuple[float, float]:
+        """Seconds until a new object is Ready, and until a claim has a managed resource; then delete it."""
+        began, composed = time.monotonic(), 0.0
+        self.create("calm", name)
+        while time.monotonic() < began + LONGEST:
+            if self.kind is CLAIMS and not composed and self.composes(name):
+                composed = time.monotonic() - began
+            if is_ready(self.client.get(self.kind, ObjectKey("calm", name))):
+                break
+            time.sleep(0.1)
+        took = time.monotonic() - began
+        self.world.kubectl("delete", self.kind.resource, name, "-n", "calm", "--wait=false")
+        return round(took, 1), round(composed, 1)
 
-def beside(
-    world: World, client: KubeClient, names: Iterator[str], ended: list[float]
-) -> Iterator[tuple[float, float]]:
-    """Time one claim after the other until the crowd is ready."""
-    while not ended:
-        yield timed(world, client, next(names))
-        time.sleep(2)
+    def composes(self, claim_name: str) -> bool:
+        """Whether the managed resource of a claim exists."""
+        return bool(self.client.select(RESOURCES, "calm", {"crossplane.io/composite": claim_name}))
 
+    def create(self, namespace: str, name: str) -> None:
+        """Create an object with a domain of its own."""
+        metadata = {"name": name, "namespace": namespace}
+        spec = self.spec(f"{name}-{namespace}.example.com")
+        made = {"apiVersion": self.kind.api_version, "kind": self.kind.kind}
+        self.client.create(self.kind, {**made, "metadata": metadata, "spec": spec})
 
-def timed(world: World, client: KubeClient, name: str) -> tuple[float, float]:
-    """Seconds until a new claim is Ready, and until its managed resource exists; then delete the claim."""
-    began = time.monotonic()
-    client.create(CLAIMS, claim("calm", name))
-    composed = 0.0
-    key = ObjectKey("calm", name)
-    while time.monotonic() < began + LONGEST:
-        if not composed and resources(client, name):
-            composed = time.monotonic() - began
-        if is_ready(client.get(CLAIMS, key)):
-            break
-        time.sleep(0.1)
-    took = time.monotonic() - began
-    world.kubectl("delete", "tenantclaim", name, "-n", "calm", "--wait=false")
-    return round(took, 1), round(composed, 1)
-
-
-def resources(client: KubeClient, claim_name: str) -> list[dict[str, Any]]:
-    """The managed resources of a claim."""
-    return client.select(RESOURCES, "calm", {"crossplane.io/composite": claim_name})
-
-
-def until_ready(client: KubeClient, began: float) -> float:
-    """Seconds until all claims of the crowd are Ready."""
-    while True:
-        found = client.select(CLAIMS, "crowd", {})
-        if len(found) == CROWD and all(map(is_ready, found)):
-            return round(time.monotonic() - began, 1)
-        time.sleep(3)
+    def until_ready(self, began: float) -> float:
+        """Seconds until all objects of the crowd were Ready."""
+        while True:
+            found = self.client.select(self.kind, "crowd", {})
+            if len(found) == CROWD and all(map(is_ready, found)):
+                return round(time.monotonic() - began, 1)
+            time.sleep(3)
 
 
 def is_ready(obj: dict[str, Any]) -> bool:
@@ -133,11 +151,11 @@ def is_ready(obj: dict[str, Any]) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-def claim(namespace: str, name: str) -> dict[str, Any]:
-    """A claim with a domain of its own."""
-    return {
-        "apiVersion": CLAIMS.api_version,
-        "kind": CLAIMS.kind,
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"plan": "standard", "domains": [f"{name}-{namespace}.example.com"]},
-    }
+def claim(domain: str) -> dict[str, Any]:
+    """The spec of a claim."""
+    return {"plan": "standard", "domains": [domain]}
+
+
+def tenant(domain: str) -> dict[str, Any]:
+    """The spec of a managed resource."""
+    return {"forProvider": {"distributionId": DISTRIBUTION, "domains": [domain]}}
