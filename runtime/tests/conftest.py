@@ -1,7 +1,6 @@
 """A scripted API server over HTTP, and a tree of provider configs over one in memory."""
 
 import json
-import logging
 import os
 import random
 import re
@@ -13,7 +12,6 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlparse
 
 import pytest
-import structlog
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, pause
@@ -30,19 +28,6 @@ from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal
 pytest.register_assert_rewrite("edgetenants_runtime.testing.cases")
 
 Json = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def logs_as_before() -> Iterator[None]:
-    """`Manager.run` configures the logs, for the whole process."""
-    configured, before, root = structlog.is_configured(), structlog.get_config(), logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:], root.level = handlers, level
-    if configured:
-        structlog.configure(**before)
-    else:
-        structlog.reset_defaults()
 
 
 class ScriptedServer:

@@ -123,6 +123,12 @@ def outside() -> Client:
     return Client()
 
 
+@pytest.fixture(autouse=True)
+def logs_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Manager.run` configures the logs of the whole process, so also those that other tests read."""
+    monkeypatch.setattr("edgetenants_runtime.logs.configure", lambda: None)
+
+
 @pytest.fixture
 def manager(client: KubeClient, outside: Client) -> Any:
     manager = Manager(client, SystemClock(), Settings(workers=2, health_port=0, stop_seconds=5))
