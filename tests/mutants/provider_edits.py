@@ -171,7 +171,7 @@ PROVIDER_EDITS = (
         "    return certificates.standing(certificate, attached) or certificate\n",
         "    return certificate\n",
         "it ends, and the tenant is told as ready",
-        _RENEWAL,
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
     Mutation(
         "a certificate is not read again when it has ended",

@@ -76,7 +76,7 @@ _DELETION = (
         "serving=conditions.was_ready(mr)) from error\n        return None",
         "serving=conditions.was_ready(mr)) from error\n        return name",
         "anybody in the cluster can hold up the deletion of a group for ever",
-        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_hold_up_nothing",),
+        (f"{_SAFETY}::test_many_of_another_namespace_that_lie_cost_little_and_do_not_block_a_deletion",),
     ),
     Mutation(
         "whatever another namespace calls a tenant is asked for",

@@ -8,8 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from edgetenants_runtime.clock import rfc3339
+from edgetenants_runtime.clock import FakeClock, rfc3339
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.certificate.look import CertificateLook
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.state import certificates
@@ -584,3 +585,12 @@ def test_what_is_written_down_is_read_again():
     one = replace(one, replaces=Certificate("arn:0", "revoked", failure_reason="x"))
     assert certificates.known({"certificate": certificates.shown(one)}) == one
     assert certificates.known({}) is None
+
+
+@pytest.mark.parametrize(("days", "alarms"), [(3, True), (-3, True), (200, False)])
+def test_the_certificate_that_serves_alarms_while_another_is_to_replace_it(days, alarms):
+    ends = rfc3339(TODAY + timedelta(days=days))
+    failed = Certificate("arn:1", "failed", replaces=Certificate("arn:0", "issued", not_after=ends))
+    memory = AccountMemory(FakeClock())
+    look = CertificateLook(FakeCloudFront(), memory.log_changes, memory.shared, lambda: TODAY)
+    assert look._alarms(failed, "arn:0") is alarms
