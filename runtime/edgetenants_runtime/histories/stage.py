@@ -172,7 +172,7 @@ class Stage:
             for change in self._cache.changed(stored):
                 if change.new is None:
                     self._reconciler.forget(Managed(change.old or {}).uid)
-                elif change.old is None or _wants(change.old) != _wants(stored):
+                elif change.old is None or Managed(change.old).asked_for != Managed(stored).asked_for:
                     self._due[mr] = self.time
         elif cached is not None and self._cache.deleted(cached):
             self._reconciler.forget(Managed(cached).uid)
@@ -270,9 +270,3 @@ class _Silence:
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
         """As `Recorder.event`."""
         del mr, type_, reason, message
-
-
-def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
-    metadata = obj["metadata"]
-    kept = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
-    return tuple(metadata.get(name) for name in kept)

@@ -190,8 +190,15 @@ class Controller:
             self._let_go(change.key, Managed(change.old or {}).uid)
         elif change.type is ChangeType.LISTED:
             self.enqueue(change.key, Priority.LOW)
-        elif change.old is None or _wants(change.old) != _wants(change.new):
+        elif self._is_news(change):
             self.enqueue(change.key)
+
+    def _is_news(self, change: ObjectChange) -> bool:
+        """Another client changed what the resource asks for."""
+        if change.old is None or change.new is None:
+            return True
+        differs = Managed(change.old).asked_for != Managed(change.new).asked_for
+        return differs and not self._reconciler.makes(change)
 
     def on_config_change(self, config: ProviderConfigKey) -> None:
         """Handle a change of a provider config."""
@@ -354,13 +361,6 @@ class Controller:
 
     def _names(self, key: ObjectKey) -> dict[str, str]:
         return {"kind": self.kind.kind, "namespace": key.namespace, "name": key.name}
-
-
-def _wants(obj: Mapping[str, Any]) -> tuple[Any, ...]:
-    # The desired state. A change of status alone does not count: the runtime itself writes status.
-    metadata = obj["metadata"]
-    names_ = ("uid", "generation", "deletionTimestamp", "annotations", "labels", "finalizers")
-    return tuple(metadata.get(name) for name in names_)
 
 
 def _result(outcome: Outcome) -> Result:

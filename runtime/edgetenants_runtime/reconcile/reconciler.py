@@ -18,6 +18,7 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient
+from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind
@@ -51,6 +52,10 @@ class Reconciler:
     def reconcile(self, mr: Managed) -> Outcome:
         """Reconcile once. Raises only what ends the process."""
         return _Pass(self._kind, self._deps, self._known, mr).run()
+
+    def makes(self, change: ObjectChange) -> bool:
+        """Whether a change is that of a write of this reconciler, whose response has not arrived yet."""
+        return self._deps.writer.makes(change)
 
     def forget(self, uid: str) -> None:
         """The managed resource was deleted: drop what is remembered about it."""

@@ -9,10 +9,10 @@ from typing import Any
 import structlog
 
 from edgetenants_runtime.clock import SystemClock, pause, utc_now
-from edgetenants_runtime.kube.cache import Cache
+from edgetenants_runtime.kube.cache import Cache, ObjectChange
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.kube.objects import Objects
-from edgetenants_runtime.managed import Managed, ResourceKind
+from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.rules import status
 from edgetenants_runtime.rules.status import Report
 
@@ -47,6 +47,8 @@ class ManagedWriter:
         self._objects, self._kind, self._cache = objects, kind, cache
         self._now, self._pause = now, pause
         self._futile: dict[str, Mapping[str, Any]] = {}
+        self._under_way: dict[ObjectKey, Mapping[str, Any]] = {}
+        """The patches of metadata that have no response yet."""
 
     def patch_metadata(
         self,
@@ -112,6 +114,14 @@ class ManagedWriter:
                 mr = fresh
         raise AssertionError("unreachable")
 
+    def makes(self, change: ObjectChange) -> bool:
+        """Whether a change is what a write under way makes, and nothing else: the watch may deliver it before
+        the response arrives. It would repeat the reconcile, and each repetition writes again."""
+        metadata = self._under_way.get(change.key)
+        if metadata is None or change.old is None or change.new is None:
+            return False
+        return Managed(_with(change.old, metadata)).asked_for == Managed(change.new).asked_for
+
     def forget(self, uid: str) -> None:
         """The resource was deleted."""
         self._futile.pop(uid, None)
@@ -134,9 +144,21 @@ class ManagedWriter:
         return written
 
     def _patch(self, mr: Managed, patch: Mapping[str, Any], *, subresource: str = "") -> Managed:
-        written = self._objects.patch(self._kind, mr.key, patch, subresource=subresource)
-        self._cache.observed(written)
+        self._under_way[mr.key] = patch["metadata"]
+        try:
+            written = self._objects.patch(self._kind, mr.key, patch, subresource=subresource)
+            self._cache.observed(written)
+        finally:
+            del self._under_way[mr.key]
         return Managed(written)
+
+
+def _with(obj: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The object after a patch of its annotations and finalizers."""
+    before = obj["metadata"]
+    annotations = {**(before.get("annotations") or {}), **metadata.get("annotations", {})}
+    finalizers = metadata.get("finalizers", before.get("finalizers"))
+    return {**obj, "metadata": {**before, "annotations": annotations, "finalizers": finalizers}}
 
 
 def _absent(have: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

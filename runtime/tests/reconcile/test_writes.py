@@ -36,6 +36,47 @@ def test_our_own_write_is_what_the_next_reconcile_sees() -> None:
     assert cache.get(mr.key) == written.raw
 
 
+@pytest.mark.parametrize(
+    ("edit", "ours"),
+    [
+        pytest.param({}, True, id="nothing else"),
+        pytest.param({"labels": {"team": "edge"}}, False, id="a user's label"),
+        pytest.param({"annotations": {"a": "b", "team": "edge"}}, False, id="a user's annotation"),
+        pytest.param({"annotations": {}}, False, id="another value"),
+        pytest.param({"generation": 7}, False, id="an edit of the spec"),
+        pytest.param({"finalizers": [names.FINALIZER, "else"]}, False, id="another finalizer"),
+    ],
+)
+def test_a_watch_that_is_faster_than_the_response_shows_our_own_write(
+    edit: dict[str, Any], ours: bool
+) -> None:
+    made, objects, cache, mr = writer()
+    cache.changed(mr.raw)
+    patch, seen = objects.patch, list[ObjectChange]()
+
+    def delivered(*given: Any, **more: Any) -> dict[str, Any]:
+        written = patch(*given, **more)
+        seen.extend(cache.changed({**written, "metadata": {**written["metadata"], **edit}}))
+        assert [made.makes(change) for change in seen] == [ours]
+        return written
+
+    objects.patch = delivered  # type: ignore[method-assign]
+    made.patch_metadata(mr, annotations={"a": "b"}, finalizers=[names.FINALIZER])
+    assert [made.makes(change) for change in seen] == [False], "the write has ended"
+
+
+def test_a_write_that_fails_makes_nothing() -> None:
+    made, objects, cache, mr = writer()
+    cache.changed(mr.raw)
+    objects.touch(TOYS, mr.key)
+    with pytest.raises(Conflict):
+        made.patch_metadata(mr, annotations={"a": "b"}, finalizers=[])
+    theirs = {**objects.get(TOYS, mr.key)}
+    theirs["metadata"] = {**theirs["metadata"], "annotations": {"a": "b"}}
+    [change] = cache.changed(theirs)
+    assert not made.makes(change)
+
+
 def test_a_finalizer_is_a_patch_of_metadata_and_of_nothing_else() -> None:
     made, objects, _, mr = writer()
     sent: list[Any] = []
