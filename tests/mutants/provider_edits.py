@@ -376,7 +376,7 @@ PROVIDER_EDITS = (
     Mutation(
         "what botocore cannot read in an answer is a bug",
         "cloudfront/aws/error_translation.py",
-        "    return _unreadable(operation, error) if _raised_by(error) in _READERS else None\n",
+        "    return unreadable(operation, repr(error)) if _raised_by(error) in _READERS else None\n",
         "    return None\n",
         "any endpoint fills the log with tracebacks",
         _ERRORS,

@@ -141,7 +141,7 @@ PROVIDER_LOSSES = (
     Mutation(
         "a status chooses the token",
         "cloudfront/memory/vanishing.py",
-        "if loss.proven or loss.recorded]",
+        "if loss.counts_for_others]",
         "if loss]",
         "a forged id makes a forgotten annotation confirm the accident of others",
         (f"{_VANISHING}::test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others",),
@@ -149,8 +149,8 @@ PROVIDER_LOSSES = (
     Mutation(
         "a forged loss confirms those of others",
         "cloudfront/memory/vanishing.py",
-        "    return gone.loss.proven or gone.loss.recorded\n",
-        "    return True\n",
+        "        return self.proven or self.recorded\n",
+        "        return True\n",
         "a forged id makes a forgotten annotation confirm the accident of others",
         (f"{_VANISHING}::test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others",),
     ),

@@ -12,7 +12,7 @@ from botocore.parsers import ResponseParserError
 
 from provider.cloudfront.aws.errors import AwsError
 
-__all__ = ["as_aws_errors", "reading", "translated"]
+__all__ = ["as_aws_errors", "reading", "translated", "unreadable"]
 
 _CREDENTIALS = (
     botocore_errors.NoCredentialsError,
@@ -67,7 +67,7 @@ def reading(operation: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise _unreadable(operation, error) from error
+        raise unreadable(operation, repr(error)) from error
 
 
 def translated(operation: str, error: Exception) -> AwsError | None:
@@ -83,11 +83,12 @@ def translated(operation: str, error: Exception) -> AwsError | None:
         code = "Credentials"
     if code:
         return AwsError(operation, code, str(error))
-    return _unreadable(operation, error) if _raised_by(error) in _READERS else None
+    return unreadable(operation, repr(error)) if _raised_by(error) in _READERS else None
 
 
-def _unreadable(operation: str, error: Exception) -> AwsError:
-    return AwsError(operation, "Endpoint", f"the response does not look like one of AWS: {error!r}")
+def unreadable(operation: str, why: str) -> AwsError:
+    """Return the AwsError for a response that AWS would not give."""
+    return AwsError(operation, "Endpoint", f"the response does not look like one of AWS: {why}")
 
 
 def _raised_by(error: Exception) -> str:

@@ -19,7 +19,7 @@ from botocore.exceptions import ConnectionClosedError
 from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront.aws import operations
-from provider.cloudfront.aws.error_translation import translated
+from provider.cloudfront.aws.error_translation import translated, unreadable
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.aws.metrics import CallMetrics
 from provider.cloudfront.aws.throttling import Pace
@@ -136,8 +136,7 @@ def _check_origin(operation: str, http_response: Any, parsed: Any) -> None:
     content = http_response.content.lstrip()[:16].lower()
     named = parsed.get("ResponseMetadata", {}).get("RequestId")
     if not named or not content or content.startswith(_PAGES):
-        words = "the response does not look like one of AWS: it has no request id, or is empty or a web page"
-        raise AwsError(operation, "Endpoint", words)
+        raise unreadable(operation, "it has no request id, or is empty or a web page")
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,11 @@ class Loss:
     """Some process had proven it, as far as is known: its name is recorded for that namespace, or the
     provider records no names."""
 
+    @property
+    def counts_for_others(self) -> bool:
+        """It is more than what a status says."""
+        return self.proven or self.recorded
+
 
 @dataclass(frozen=True)
 class Gone:
@@ -275,7 +280,7 @@ class Vanished:
         with self._lock:
             under = {uid: gone for uid, gone in self._gone.items() if gone.loss.config == config}
             named = [gone for gone in under.values() if token in self._tokens(gone)]
-            if any(_counts_for_all(gone) for gone in named):
+            if any(gone.loss.counts_for_others for gone in named):
                 permitted = list(under)
             else:
                 of_one = namespace if any(gone.loss.namespace == namespace for gone in named) else None
@@ -291,7 +296,7 @@ class Vanished:
         with self._lock:
             # Another resource may have found the one that asks since.
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
-            known = [loss for loss in under if loss.proven or loss.recorded]
+            known = [loss for loss in under if loss.counts_for_others]
             first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
         return _token(first, self._days()[0])
 
@@ -335,10 +340,6 @@ class Vanished:
 
 def _keys(loss: Loss) -> tuple[tuple[str, str], ...]:
     return ("id", loss.id), ("name", loss.name)
-
-
-def _counts_for_all(gone: Gone) -> bool:
-    return gone.loss.proven or gone.loss.recorded
 
 
 def _token(loss: Loss, day: str) -> str:

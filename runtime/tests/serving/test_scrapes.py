@@ -26,6 +26,18 @@ class Registry:
         return accept, f"scrape {len(self.made)}".encode()
 
 
+class Slow:
+    """A rendering that takes until it is released."""
+
+    def __init__(self) -> None:
+        self.begun, self.release = threading.Semaphore(0), threading.Event()
+
+    def __call__(self, accept: str) -> tuple[str, bytes]:
+        self.begun.release()
+        self.release.wait(10)
+        return accept, b""
+
+
 def test_scrapes_within_a_second_get_the_same_answer() -> None:
     registry, clock = Registry(), FakeClock()
     page = Scrapes(registry.expose, clock)
@@ -47,52 +59,34 @@ def test_there_are_two_formats_whatever_clients_ask_for() -> None:
 
 
 def test_one_is_made_at_a_time() -> None:
-    begun, release = threading.Semaphore(0), threading.Event()
-
-    def slow(accept: str) -> tuple[str, bytes]:
-        begun.release()
-        release.wait(10)
-        return accept, b""
-
+    slow = Slow()
     page = Scrapes(slow)
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(page, Asked(client, "")) for client in "abcd"]
-        assert begun.acquire(timeout=10)
-        assert not begun.acquire(timeout=0.2)
-        release.set()
+        assert slow.begun.acquire(timeout=10)
+        assert not slow.begun.acquire(timeout=0.2)
+        slow.release.set()
     assert {each.result().status for each in waiting} == {200}
-    assert not begun.acquire(blocking=False), "who waited got the same answer"
+    assert not slow.begun.acquire(blocking=False), "who waited got the same answer"
 
 
 def test_nobody_waits_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrapes, "_WAIT_SECONDS", 0.1)
-    begun, release = threading.Event(), threading.Event()
-
-    def slow(accept: str) -> tuple[str, bytes]:
-        begun.set()
-        release.wait(10)
-        return accept, b""
-
+    slow = Slow()
     page = Scrapes(slow)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(page, Asked("a", ""))
-        assert begun.wait(10)
+        assert slow.begun.acquire(timeout=10)
         assert page(Asked("b", "")).status == 503
-        release.set()
+        slow.release.set()
 
 
 def test_a_client_that_is_gone_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrapes, "_WAIT_SECONDS", 300.0)
-    begun, release = threading.Event(), threading.Event()
-
-    def slow(accept: str) -> tuple[str, bytes]:
-        begun.set()
-        release.wait(10)
-        return accept, b""
-
+    slow = Slow()
     page = Scrapes(slow)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(page, Asked("a", ""))
-        assert begun.wait(10)
+        assert slow.begun.acquire(timeout=10)
         assert page(Asked("b", "", gone=lambda: True)).status == 503
-        release.set()
+        slow.release.set()

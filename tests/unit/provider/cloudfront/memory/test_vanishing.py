@@ -641,6 +641,14 @@ def lead_elsewhere(world: World, name: str) -> None:
     world.obj["status"]["atProvider"]["name"] = name
 
 
+def forge_losses_of_their_own(fleet: Fleet, namespaces: list[str]) -> None:
+    """Each namespace says that the tenant is gone which it had."""
+    for namespace in namespaces:
+        forge(fleet, 1, namespace)
+        lead_elsewhere(fleet.worlds[-1], f"{namespace}.only")
+    fleet.poll()
+
+
 def recreates_what_it_loses(fleet: Fleet, number: int = 1) -> None:
     """The tenants of shop are recreated as if no other namespace had lost any."""
     of_shop = [world for world in fleet.worlds if world.mr.namespace == "shop"]
@@ -859,10 +867,7 @@ def test_a_stale_look_of_another_resource_does_not_bring_back_a_record_of_what_w
     everyone = fleet.worlds
     passes_round(fleet)
     fleet.worlds = [world for world in everyone if world.mr.namespace == "shop"]
-    for namespace in hostile:
-        forge(fleet, 1, namespace)
-        lead_elsewhere(fleet.worlds[-1], f"{namespace}.only")
-    fleet.poll()
+    forge_losses_of_their_own(fleet, hostile)
     recreates_what_it_loses(fleet)
 
 
@@ -881,10 +886,7 @@ def test_a_deletion_whose_answer_was_lost_leaves_no_record_that_vouches():
         world.settle()
         assert world.gone
     fleet.worlds = [world for world in fleet.worlds if world not in theirs]
-    for namespace in hostile:
-        forge(fleet, 1, namespace)
-        lead_elsewhere(fleet.worlds[-1], f"{namespace}.only")
-    fleet.poll()
+    forge_losses_of_their_own(fleet, hostile)
     recreates_what_it_loses(fleet)
 
 
