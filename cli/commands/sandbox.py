@@ -228,6 +228,7 @@ def _pinned(ports: tuple[str, ...]) -> dict[str, int]:
     for text in ports:
         process, _, port = text.partition("=")
         if not port.isdecimal() or not 1 <= int(port) <= 65535:
-            raise WorldError(f"--port: expected NAME=PORT, such as emulator=5000, got {text!r}")
+            words = "expected NAME=PORT with a port from 1 to 65535, such as emulator=5000"
+            raise WorldError(f"--port: {words}, got {text!r}")
         pinned[process] = int(port)
     return pinned

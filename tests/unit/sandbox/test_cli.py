@@ -26,7 +26,11 @@ WRONG = {
     "a context alone": (("up", "--context", "x"), "--context requires --kubeconfig"),
     "a port that is none": (
         ("up", "--port", "emulator=http"),
-        "expected NAME=PORT, such as emulator=5000, got 'emulator=http'",
+        "expected NAME=PORT with a port from 1 to 65535, such as emulator=5000, got 'emulator=http'",
+    ),
+    "a port that does not exist": (
+        ("up", "--port", "emulator=99999"),
+        "expected NAME=PORT with a port from 1 to 65535, such as emulator=5000, got 'emulator=99999'",
     ),
     "a port of nobody": (("up", "--port", "emulator"), "expected NAME=PORT"),
     "a name that is none": (("up", "--name", "a/b"), "--name: expected at most 63 lower-case letters"),
