@@ -68,14 +68,25 @@ def tried(name: str, only: str, *, record: bool) -> int:
 
 
 def stale(target: Target) -> list[str]:
-    """Mutations whose snippet does not occur exactly once in its file."""
+    """Mutations whose snippet does not occur exactly once in its file, or that leave no Python there."""
     found = []
     for mutation in target.mutations:
         path = ROOT / target.root / target.package / mutation.file
-        times = path.read_text().count(mutation.old) if path.exists() else 0
+        text = path.read_text() if path.exists() else ""
+        times = text.count(mutation.old)
         if times != 1:
             found.append(f"stale: {mutation.name}: its snippet occurs {times} times in {mutation.file}")
+        elif error := _syntax_error(text.replace(mutation.old, mutation.new)):
+            found.append(f"stale: {mutation.name}: {mutation.file} is no Python with it: {error}")
     return found
+
+
+def _syntax_error(source: str) -> str:
+    try:
+        compile(source, "", "exec")
+    except SyntaxError as error:
+        return f"{error.msg} in line {error.lineno}"
+    return ""
 
 
 @dataclass
@@ -143,7 +154,6 @@ class Trial:
         shutil.copytree(whole / package, folder / package, copy_function=os.link)
         path = folder / package / mutation.file
         mutated = path.read_text().replace(mutation.old, mutation.new)
-        compile(mutated, mutation.file, "exec")
         path.unlink()  # the link: the file itself is the unchanged package's, too
         path.write_text(mutated)
         failure = self._by_the_last(folder, mutation)

@@ -416,7 +416,7 @@ WRITING = (
     Mutation(
         "our own writes are not read",
         "reconcile/writer.py",
-        "        self._cache.observed(written)\n",
+        "            self._cache.observed(written)\n",
         "",
         "each reconcile after a write would meet a conflict",
         WRITES,

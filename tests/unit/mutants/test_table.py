@@ -25,6 +25,13 @@ def test_a_snippet_that_is_gone_is_told() -> None:
     ]
 
 
+def test_a_mutation_that_is_no_python_is_told(tmp_path: Path) -> None:
+    (tmp_path / "meta.py").write_text("1")
+    broken = Mutation("m", "meta.py", "1", "(", "", ())
+    (told,) = stale(Target("", str(tmp_path), "tests", (broken,)))
+    assert told == "stale: m: meta.py is no Python with it: '(' was never closed in line 1"
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_names_are_unique_and_tests_exist(name: str) -> None:
     target = TARGETS[name]
