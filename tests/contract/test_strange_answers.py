@@ -18,6 +18,11 @@ from tests.unit.provider.world import managed
 
 WEB_PAGE = b"<!DOCTYPE html>\n<html><body>Please log in</body></html>"
 EMPTY_LIST = b"<ListDistributionTenantsResult></ListDistributionTenantsResult>"
+NO_TAGS = b"<Tags><Items/></Tags>"
+
+
+def shop() -> dict[str, Any]:
+    return managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]})
 
 
 class _Raw:
@@ -43,11 +48,15 @@ class Changed(Reconciled):
             self.aws.deploy()
             self.reconcile()
 
-    def answers(self, operation: str, body: bytes, **headers: str) -> None:
-        """Answer each call of the operation with this body."""
+    def answers(
+        self, operation: str, body: bytes, headers: dict[str, str] | None = None, *, times: int = 1_000
+    ) -> None:
+        """Answer this many calls of the operation with this body."""
+        answers = iter([body] * times)
 
-        def answer(**_: Any) -> AWSResponse:
-            return AWSResponse(self.aws.url, 200, headers, _Raw(body))
+        def answer(**_: Any) -> AWSResponse | None:
+            body = next(answers, None)
+            return None if body is None else AWSResponse(self.aws.url, 200, headers or {}, _Raw(body))
 
         self._on("before-send", operation, answer)
 
@@ -79,7 +88,7 @@ class Changed(Reconciled):
 )
 def test_a_list_that_is_not_from_aws_does_not_disable_a_group(aws, body, headers):
     group = Changed(manifest(), aws)
-    group.answers("ListDistributionTenants", body, **headers)
+    group.answers("ListDistributionTenants", body, headers)
     group.delete()
     group.passes(6)
     groups = aws.admin("GET", "state")["connectionGroups"]
@@ -87,9 +96,48 @@ def test_a_list_that_is_not_from_aws_does_not_disable_a_group(aws, body, headers
     assert "does not look like one of AWS" in group.told("Synced")[2]
 
 
+@pytest.mark.parametrize("body", [WEB_PAGE, b"", b"<?xml version='1.0'?><Maintenance/>", NO_TAGS])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_one_answer_without_tags_does_not_delete_a_tenant_that_was_given_away(aws, restarts, body):
+    tenant = Changed(shop(), aws)
+    [made] = aws.tenants
+    aws.calls.tag(made["Arn"], {OWNER_TAG: "cluster-1/DistributionTenant/other/shop.acme"})
+    if restarts:
+        tenant.restart()
+    tenant.delete()
+    tenant.passes(1)
+    tenant.answers("ListTagsForResource", body, {"x-amzn-requestid": "1"} if body is NO_TAGS else {}, times=1)
+    tenant.passes(6)
+    assert tenant.mr is None
+    assert [each["Enabled"] for each in aws.tenants] == [True]
+
+
+@pytest.mark.parametrize("body", [WEB_PAGE, NO_TAGS])
+def test_one_answer_without_tags_does_not_leave_a_tenant_whose_resource_has_lost_its_status(aws, body):
+    tenant = Changed(shop(), aws)
+    tenant.objects.put(tenant.kind, {**tenant.stored, "status": {}})
+    tenant.restart()
+    tenant.answers("ListTagsForResource", body, {"x-amzn-requestid": "1"} if body is NO_TAGS else {}, times=1)
+    tenant.delete()
+    tenant.passes(6)
+    assert tenant.mr is None
+    assert aws.tenants == [], "it is deleted with its resource"
+
+
+def test_a_page_in_place_of_a_deletion_does_not_count_as_done(aws):
+    tenant = Changed(shop(), aws)
+    tenant.answers("DeleteDistributionTenant", WEB_PAGE, times=1)
+    tenant.delete()
+    tenant.passes(1)
+    assert "does not look like one of AWS" in tenant.told("Synced")[2]
+    tenant.passes(6)
+    assert tenant.mr is None
+    assert aws.tenants == []
+
+
 @pytest.mark.parametrize("member", ["Id", "Arn", "Name"])
 def test_a_tenant_that_does_not_say_which_it_is_is_not_released(aws, member):
-    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant = Changed(shop(), aws)
     tenant.without("GetDistributionTenant", member)
     tenant.delete()
     tenant.passes(6)
@@ -105,7 +153,7 @@ class Sights:
 
 def test_a_leader_that_was_frozen_in_a_call_sends_no_other_one(aws):
     leads = True
-    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant = Changed(shop(), aws)
     tenant._connector = GuardedConnector(tenant.connector, lambda: leads, Sights())
     tenant.restart()
     tenant.passes(1)
@@ -125,7 +173,7 @@ def test_a_leader_that_was_frozen_in_a_call_sends_no_other_one(aws):
 @pytest.mark.parametrize("restarts", [False, True])
 def test_tags_that_lag_behind_a_hand_back_do_not_release_a_tenant(aws, restarts):
     """An administrator gave the tenant away and takes it back, and the old tag still shows."""
-    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant = Changed(shop(), aws)
     [made] = aws.tenants
     own = aws.calls.tags(made["Arn"])
     aws.calls.tag(made["Arn"], {OWNER_TAG: "cluster-1/DistributionTenant/other/shop.acme"})
@@ -140,7 +188,7 @@ def test_tags_that_lag_behind_a_hand_back_do_not_release_a_tenant(aws, restarts)
 
 
 def test_a_tenant_that_was_given_away_stays_when_its_former_resource_goes(aws):
-    tenant = Changed(managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}), aws)
+    tenant = Changed(shop(), aws)
     [made] = aws.tenants
     aws.calls.tag(made["Arn"], {OWNER_TAG: "cluster-1/DistributionTenant/other/shop.acme"})
     tenant.delete()

@@ -31,6 +31,8 @@ WORKERS = 3
 """On two cores: some tests wait."""
 _LAST = 3000
 """Characters of what pytest says that are shown."""
+_SLOWEST = 5
+"""Mutations whose time is shown, so that the next person knows where to begin."""
 _UNCHANGED_SECONDS, _MUTATED_SECONDS = 120.0, 20.0
 """Of one test. Some mutations wait for ever, which is a failure like any other."""
 
@@ -61,6 +63,9 @@ def tried(name: str, only: str, *, record: bool) -> int:
     print()
     for fault in faults:
         print(f"  {fault}")
+    slowest = sorted(trial.seconds.items(), key=lambda each: each[1], reverse=True)[:_SLOWEST]
+    for slow, took in slowest:
+        print(f"  {took:.0f} s: {slow}")
     verdict = f"{len(faults)} faults" if faults else "all caught"
     seconds = f"{monotonic() - began:.0f} s"
     print(f"{target.package}: {len(mutations)} mutations in {seconds}: {verdict}", flush=True)
@@ -98,6 +103,8 @@ class Trial:
     noticed_by: dict[str, str]
     """The test that noticed each, by its name below the target's root."""
     noticing: set[str] = field(default_factory=set)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each took to be noticed."""
     """The tests that noticed one in this run, by their paths."""
 
     @classmethod
@@ -156,10 +163,12 @@ class Trial:
         mutated = path.read_text().replace(mutation.old, mutation.new)
         path.unlink()  # the link: the file itself is the unchanged package's, too
         path.write_text(mutated)
+        began = monotonic()
         failure = self._by_the_last(folder, mutation)
         failure = failure or self._passes(folder, self._paths(mutation.tests), _MUTATED_SECONDS)
         if failure:
             self._remember(folder, mutation, failed(failure))
+        self.seconds[mutation.name] = monotonic() - began
         shutil.rmtree(folder)
         print("." if failure else "S", end="", flush=True)
         return "" if failure else f"survives: {mutation.name} ({mutation.file}; {mutation.why})"

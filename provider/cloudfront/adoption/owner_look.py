@@ -223,15 +223,24 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
         return True
     if known and verdict is Ownership.NOBODYS:
         raise guards.adoption_refused(mr, seen, verdict, None, account.installation)
-    if verdict is Ownership.LOST or (known and verdict is Ownership.GIVEN):
-        return True
-    if known:
+    leaves_with = verdict is Ownership.LOST or (known and verdict is Ownership.GIVEN)
+    if known and not leaves_with:
         guards.check_leaving(mr, seen, (seen.tags or {}).get(identity.OWNER_TAG, ""))
-        if left := account.memory.handed_over.left(mr.uid, seen.id):
-            it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
-            raise NotYet(f"{it} has another owner by its tag; the provider looks again", after=left)
-    account.memory.proofs.drop(mr.uid)
-    return False
+    if leaves_with or known or judgement.may_exist(mr):
+        _look_again(mr, seen, verdict, account.memory)
+    if not leaves_with:
+        account.memory.proofs.drop(mr.uid)
+    return leaves_with
+
+
+def _look_again(mr: Managed, seen: Seen, verdict: Ownership, memory: AccountMemory) -> None:
+    """Require the same tags twice. One answer without our owner tag is no proof: tags may lag behind."""
+    left = memory.handed_over.left(mr.uid, f"{seen.id} {verdict.name}")
+    if left:
+        it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
+        tagged = (seen.tags or {}).get(identity.OWNER_TAG)
+        words = "has another owner by its tag" if tagged else "has no owner tag"
+        raise NotYet(f"{it} {words}; the provider reads its tags again before it goes on", after=left)
 
 
 def _proven(mr: Managed, seen: Seen, proofs: OwnerProofs) -> bool:

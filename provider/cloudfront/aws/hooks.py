@@ -100,12 +100,14 @@ class Hooks:
         deadline.check(f"the call {model.name}")
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
-    def _answered(self, http_response: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
+    def _answered(
+        self, http_response: Any, parsed: Any, model: Any, context: dict[str, Any], **_: Any
+    ) -> None:
         made: _Call = context[_WATCH]
         if http_response.status_code < 300:
             self._count(context, None)
             self.pace.answered(made.operation, made.began)
-            _check_origin(made.operation, http_response, parsed)
+            _check_origin(model, http_response, parsed)
             return
         error = AwsError.of(made.operation, parsed)
         self._count(context, error)
@@ -129,14 +131,14 @@ class Hooks:
         self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
 
 
-def _check_origin(operation: str, http_response: Any, parsed: Any) -> None:
-    """A list is from AWS. botocore reads a proxy's page as an empty list, and the provider acts on those."""
-    if not operations.has_pages(operation):
-        return
+def _check_origin(model: Any, http_response: Any, parsed: Any) -> None:
+    """The answer is from AWS. botocore reads a proxy's page as an object without fields: as an empty list, no
+    tags, or a deletion that is done. The provider acts on those."""
     content = http_response.content.lstrip()[:16].lower()
+    empty = not content and model.output_shape is not None and bool(model.output_shape.members)
     named = parsed.get("ResponseMetadata", {}).get("RequestId")
-    if not named or not content or content.startswith(_PAGES):
-        raise unreadable(operation, "it has no request id, or is empty or a web page")
+    if not named or empty or content.startswith(_PAGES):
+        raise unreadable(model.name, "it has no request id, or is empty or a web page")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from dataclasses import dataclass
 from http.server import ThreadingHTTPServer
@@ -73,7 +74,10 @@ class Listener(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log a broken connection for those who debug: port scanners and probes cause them."""
         del request
-        _log.debug("connection ended", client=str(client_address[0]), exc_info=True)
+        error = sys.exc_info()[1]
+        # A traceback says nothing about a client that left, and costs more than its request.
+        unexpected = not isinstance(error, OSError)
+        _log.debug("connection ended", client=str(client_address[0]), error=str(error), exc_info=unexpected)
 
 
 class Serving:
