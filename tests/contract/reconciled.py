@@ -38,11 +38,20 @@ class Reconciled(World):
 
     def __init__(self, obj: dict[str, Any], aws: Emulated, resolved: Any = None) -> None:
         self.aws, self.configs = aws, Configs(resolved or config(aws.url))
-        connect = _CONNECTORS[obj["kind"]]
-        self.connector = connect(self.configs, Accounts(aws.clock), installation=INSTALLATION)
+        self.connect = _CONNECTORS[obj["kind"]]
+        self.connector = self._connect()
         of_kind = {kind.kind: kind for kind in (TREES[0].tenant, TREES[0].group)}[obj["kind"]]
         super().__init__(obj, managed_kind(of_kind), self.connector)
         self.objects.touch(self.kind, self.key)
+
+    def restart(self) -> None:
+        """Start a new process, which has no memory of accounts either."""
+        if self._connector is self.connector:
+            self._connector = self.connector = self._connect()
+        super().restart()
+
+    def _connect(self) -> Any:
+        return self.connect(self.configs, Accounts(self.aws.clock), installation=INSTALLATION)
 
     @property
     def stored(self) -> dict[str, Any]:

@@ -49,6 +49,14 @@ PROVIDER_SUCCESSORS = (
         _DEDICATED,
     ),
     Mutation(
+        "status says which group a tenant may join",
+        "cloudfront/checks/refusals.py",
+        'fields & {"connectionGroupId", *(d.field for d in state.pending)}',
+        "fields & {d.field for d in state.pending}",
+        "with a forged status, a tenant joins the group of another namespace's claim",
+        _DEDICATED,
+    ),
+    Mutation(
         "a dedicated group has no mark in AWS",
         "cloudfront/state/identity.py",
         '"true" if _dedicated(mr) else ""',

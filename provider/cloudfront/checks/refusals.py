@@ -91,14 +91,16 @@ class Checks:
         return passed
 
     def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
-        """Check the changes of the spec, and missing domains, which someone else may have now. Other drift
-        needs no check: it is corrected to values that were valid before.
+        """Check the changes of the spec, and what may be someone else's now: missing domains and another
+        connection group. Other drift needs no check: it is corrected to values that were valid before.
 
         Raises:
             ExternalError: the spec has problems, or a check failed.
         """
         target = state.todo.target
-        changed = {d.field for d in state.pending} & {d.field for d in state.todo.fields}
+        fields = {d.field for d in state.todo.fields}
+        # Only status tells drift from changes of the spec, and others may write status.
+        changed = fields & {"connectionGroupId", *(d.field for d in state.pending)}
         added = (target.domains or frozenset()) - set(state.seen.domains)
         if added:
             changed.add("domains")

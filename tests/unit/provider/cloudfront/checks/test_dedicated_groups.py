@@ -9,10 +9,10 @@ import pytest
 from edgetenants_runtime.managed import Managed
 from function import compose
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.state import identity
+from provider.cloudfront.state import applied, desired, identity
 from provider.cloudfront.state.identity import DEDICATED_ANNOTATION, DEDICATED_TAG, OWNER_TAG
 from tests.unit.provider.fake_cloudfront import FakeCloudFront
-from tests.unit.provider.world import FOR_PROVIDER, World, managed
+from tests.unit.provider.world import FOR_PROVIDER, INSTALLATION, World, managed
 
 GROUP = "cg_theirs"
 NAME = f"other.{GROUP}"
@@ -74,6 +74,18 @@ def test_a_tenant_that_exists_does_not_join_either() -> None:
     assert "is only for a claim" in tried.error.message
     assert tried.cloudfront.only.connection_group_id != GROUP
     assert tried.ready() == ("True", "Available")
+
+
+def test_a_forged_status_does_not_let_a_tenant_join() -> None:
+    """With the hash of the changed spec in status, the change looks like drift."""
+    tried = world(connectionGroupId=None)
+    tried.settle()
+    tried.edit(connectionGroupId=GROUP)
+    asked = desired.from_for_provider(Managed(tried.obj), installation=INSTALLATION, name="shop.acme")
+    tried.obj["status"]["applied"] = dict(applied.record(asked, "x"))
+    tried.reconcile()
+    assert "is only for a claim" in tried.error.message
+    assert tried.cloudfront.only.connection_group_id != GROUP
 
 
 def test_a_tenant_that_is_in_the_group_already_stays() -> None:
