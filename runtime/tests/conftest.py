@@ -34,7 +34,7 @@ class ScriptedServer:
     """Answers lists and watches as scripted, each answer once, the last one for ever; notes all requests."""
 
     TOYS_CRD: ClassVar[Json] = {
-        "metadata": {"name": "toys.toys.m.example.org", "uid": "crd-toys", "resourceVersion": "5"}
+        "metadata": {"name": "toys.toys.m.example.org", "uid": "crd-toys", "resourceVersion": "8"}
     }
 
     @staticmethod
@@ -51,14 +51,17 @@ class ScriptedServer:
         """What there is to say about CustomResourceDefinitions; their watch never tells of anything more
         than `crd_events`."""
         self.crd_events: list[Any] = ["hang"]
+        self.reached = "1000000"
+        """The version that the server has reached, as a list of one object tells it."""
         self.others: dict[str, tuple[int, Json]] = {}
         """Answers to everything else, by "METHOD path"; a "LIST path" wins over `lists`."""
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.over = threading.Event()
 
     def queries(self, *, watch: bool) -> list[dict[str, str]]:
-        """The queries of all lists, or of all watches."""
-        return [q for m, _, q, _ in list(self.requests) if m == "GET" and q and ("watch" in q) is watch]
+        """The queries of all lists, but for those of one object, or of all watches."""
+        queries = [q for m, _, q, _ in list(self.requests) if m == "GET" and q and q.get("limit") != "1"]
+        return [q for q in queries if ("watch" in q) is watch]
 
     def next(self, script: list[Any]) -> Any:
         """The next answer."""
@@ -72,6 +75,8 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
         def do_GET(self) -> None:
             query = dict(parse_qsl(urlparse(self.path).query))
             self.note(query, None)
+            if query.get("limit") == "1":
+                return self.answer(200, {"metadata": {"resourceVersion": script.reached}, "items": []})
             crds = urlparse(self.path).path.endswith("/customresourcedefinitions")
             if crds and query:
                 return self.stream(script.crd_events) if "watch" in query else self.answer(*script.crds)

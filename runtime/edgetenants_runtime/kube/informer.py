@@ -1,12 +1,17 @@
 """A reflector: lists a kind once, watches it, and lists again if the server no longer has the version.
 
     list (pages of 500) ──► synced ──► watch ──► ended ──► watch again from the last version
-      ▲   ▲                              │
+      ▲   ▲                              │                   (if the server has reached it)
       │   └──────────── 410 Gone ────────┤
       └── back-off ◄── 403, 404, 5xx, no response, 410 again without any event
 
 Changes between two watches are not lost: the server sends them from the last version on, or reports that it
 no longer has the version (410), and then they follow from the difference between two lists.
+
+A server whose etcd was restored from a backup accepts a watch from a version that it has not reached, and
+sends no event until it has (kube-apiserver 1.35 answers 504 to a list only). So before it watches again, the
+reflector lists one object, which tells the server's version. It also notices events and bookmarks of earlier
+versions.
 """
 
 from __future__ import annotations
@@ -149,6 +154,8 @@ class Informer:
                 self._rest(self.GATE_SECONDS)
                 continue
             try:
+                if self._version and self._is_earlier(self._page("", limit=1).resource_version):
+                    self._version = ""
                 self._version = self._version or self._list()
                 self._follow()
             except Gone as error:
@@ -162,7 +169,7 @@ class Informer:
 
     def _list(self) -> str:
         objects, version = self._pages()
-        if _number(version) < _number(self._newest):
+        if self._is_earlier(version):
             # The server's state was replaced, for example by a backup: earlier versions are meaningless.
             _log.warning(
                 "the API server returned an older resource version, emptying the cache",
@@ -198,6 +205,10 @@ class Informer:
             self.kind, limit=limit, continue_token=token, metadata_only=self._metadata_only
         )
 
+    def _is_earlier(self, version: str) -> bool:
+        """The server has not reached a version that it had: its state was replaced by an older one."""
+        return _number(version) < _number(self._newest)
+
     def _all_gone(self) -> None:
         self._version = self._newest = ""
         for change in self.cache.emptied():
@@ -217,8 +228,13 @@ class Informer:
             watch.close()
         for event in watch:
             self._tells()
+            version = event.object["metadata"]["resourceVersion"]
+            if self._is_earlier(version):
+                watch.close()
+                self._version = ""
+                return
             self._take_in(event)
-            self._version = self._newest = event.object["metadata"]["resourceVersion"]
+            self._version = self._newest = version
         self._tells()
         # Do not loop without delay if a server ends each watch immediately.
         if lasted.elapsed() < self.FIRST_RETRY:

@@ -331,6 +331,9 @@ class _Pass(StatusWriter):
             return self.finish_deletion()
         with step(Step.JUDGE_DELETION):
             held = self.deps.deletion_held(self.mr)
+            if not held:
+                # What is deleted externally does not come back with the API server's next answer.
+                self.deps.writer.check_deleted(self.mr)
         if held:
             return self.hold_deletion(held)
         with step(Step.DELETE):

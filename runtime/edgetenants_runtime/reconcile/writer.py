@@ -10,7 +10,15 @@ import structlog
 
 from edgetenants_runtime.clock import SystemClock, pause, utc_now
 from edgetenants_runtime.kube.cache import Cache, ObjectChange
-from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
+from edgetenants_runtime.kube.errors import (
+    Conflict,
+    Invalid,
+    KubeError,
+    NotFound,
+    NotServed,
+    Operation,
+    TooLarge,
+)
 from edgetenants_runtime.kube.objects import Objects
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.rules import status
@@ -109,10 +117,22 @@ class ManagedWriter:
                 return self._patch_status(mr, patch)
             except Conflict:
                 fresh = Managed(self._objects.get(self._kind, mr.key))
-                if attempt == _STATUS_ATTEMPTS or fresh.uid != mr.uid:
+                if attempt == _STATUS_ATTEMPTS or not _still_is(mr, fresh):
                     raise
                 mr = fresh
         raise AssertionError("unreachable")
+
+    def check_deleted(self, mr: Managed) -> None:
+        """Ask the API server whether the resource is really being deleted. The cache may hold what the server
+        no longer knows: after a restore from a backup, a deletion may never have been.
+
+        Raises:
+            Conflict: it is not being deleted.
+            KubeError: it does not exist, or the API server cannot say.
+        """
+        if not _still_is(mr, Managed(self._objects.get(self._kind, mr.key))):
+            operation = Operation("delete", self._kind, name=mr.name, namespace=mr.namespace)
+            raise Conflict(operation, 409, "the API server has this resource without its deletion")
 
     def makes(self, change: ObjectChange) -> bool:
         """Whether a change is what a write under way makes, and nothing else: the watch may deliver it before
@@ -151,6 +171,11 @@ class ManagedWriter:
         finally:
             del self._under_way[mr.key]
         return Managed(written)
+
+
+def _still_is(mr: Managed, fresh: Managed) -> bool:
+    """It is the same resource. No resource of one history ceases to be deleted."""
+    return fresh.uid == mr.uid and (fresh.deleted or not mr.deleted)
 
 
 def _with(obj: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:

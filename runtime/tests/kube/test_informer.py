@@ -217,6 +217,38 @@ def test_a_server_restored_from_a_backup_is_believed(api: Any, informer: Informe
     ]
 
 
+RESTORED = [obj("a", 30)]
+
+
+def restored(api: Any, *watches: Any) -> None:
+    """The server has lost its last versions, and accepts a watch from a version that it has not reached."""
+    api.lists = [page(700, obj("a", 650), obj("b", 600)), page(40, *RESTORED)]
+    api.watches = [*watches, "hang"]
+
+
+def test_a_restored_server_that_accepts_later_versions_is_noticed_before_the_next_watch(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    api.reached = "40"
+    restored(api, ["drop"])
+    informer.start()
+    until(lambda: names(informer) == ["a"])
+    assert told(informer) == ["Listed a", "Listed b", "Deleted a", "Deleted b", "Listed a"]
+    assert version(informer.cache, "a") == "30"
+    until(lambda: len(api.queries(watch=True)) == 2)
+    assert [query["resourceVersion"] for query in api.queries(watch=True)] == ["700", "40"]
+
+
+@pytest.mark.parametrize("earlier", [BOOKMARK, event("MODIFIED", obj("a", 50))])
+def test_an_event_of_an_earlier_version_is_of_a_restored_server(
+    api: Any, informer: Informer, until: Until, earlier: Any
+) -> None:
+    restored(api, [earlier, "hang"])
+    informer.start()
+    until(lambda: names(informer) == ["a"])
+    assert version(informer.cache, "a") == "30"
+
+
 def test_a_backup_restored_with_raised_versions_is_believed(
     api: Any, informer: Informer, until: Until
 ) -> None:

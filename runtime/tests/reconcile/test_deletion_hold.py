@@ -137,6 +137,7 @@ def test_the_manager_asks_before_it_deletes(
     written = mr | {"metadata": mr["metadata"] | {"resourceVersion": "20"}}
     api.others[f"PATCH {path}/status"] = 200, written
     api.others[f"GET {CRD}"] = 200, {"metadata": crd}
+    api.others[f"GET {path}"] = 200, mr
     api.lists = [api.listed(mr)]
     outside = Toys()
     manager = Manager(client, SystemClock(), settings)

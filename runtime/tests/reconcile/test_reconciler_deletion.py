@@ -9,6 +9,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change
 from edgetenants_runtime.kube.errors import KubeError, Operation
 from edgetenants_runtime.kube.kinds import CRDS
+from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.testing import World, toy
 from edgetenants_runtime.testing.cases import (
@@ -345,3 +346,25 @@ def test_other_finalizers_are_told_of_once_and_again_when_they_change() -> None:
         "Waiting for other finalizers: example.org/audit, example.org/backup",
         "Waiting for other finalizers: example.org/audit",
     ]
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"uid": "another"}, None], ids=["not deleted", "another one", "gone"]
+)
+def test_a_deletion_that_the_api_server_does_not_know_deletes_nothing(changed: dict[str, str] | None) -> None:
+    """As after a restore from a backup, until the cache has been listed again."""
+    world = World(toy(annotations=NAMED))
+    world.settle()
+    assert world.mr is not None
+    stored, status = world.mr.raw, dict(world.status())
+    if changed is None:
+        del world.objects._objects[world.kind.resource, world.key]
+    else:
+        world.objects.put(world.kind, {**stored, "metadata": {**stored["metadata"], **changed}})
+        world.objects.touch(world.kind, world.key)
+    before = len(world.journal)
+    metadata = {**stored["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    outcome = world.reconciler.reconcile(Managed({**stored, "metadata": metadata}))
+    assert outcome.next is (Next.NEVER if changed is None else Next.REAL_BACKOFF)
+    assert not [entry for entry in world.journal[before:] if entry.startswith("external delete")]
+    assert world.status() == ({} if changed is None else status), "what lives is not told to be deleting"
