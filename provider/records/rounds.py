@@ -46,9 +46,9 @@ _ALLOWED_SECONDS: Final = 600.0
 _MOST_NAMESPACES: Final = 50
 """Maximum number of namespaces whose claims one round lists."""
 _NONE_REACHED: Final = -1
-_UNSERVED: Final = 3
-"""Consecutive responses that the kind is not served before the provider believes them: a server that has just
-started does not serve any kinds yet."""
+_UNSERVED: Final = 60
+"""Consecutive rounds, of at least ten seconds each, in which the kind is not served before the provider
+believes it: a server that has just started serves no kinds yet, and an XRD may be established again."""
 
 
 class Lister(Protocol):
@@ -71,6 +71,14 @@ class Claims:
         self._asked: Stopwatch | None = None
         self._allowed = False
         self._unserved = 0
+        self._served: bool | None = None
+        """Whether the kind was served in this round; None before the first answer."""
+
+    def begin_round(self) -> None:
+        """The answers from now on are of another moment."""
+        if self._served is not None:
+            self._unserved = 0 if self._served else self._unserved + 1
+        self._served = None
 
     def listed(self, namespace: str) -> frozenset[str] | None:
         """Return the domains as CloudFront stores them; None if they cannot be read."""
@@ -81,12 +89,12 @@ class Claims:
                 return None
             found = self._lister.select(CLAIMS, namespace, {})
         except NotServed:
-            self._unserved += 1
-            return frozenset() if self._unserved >= _UNSERVED else None
+            self._served = bool(self._served)
+            return frozenset() if self._unserved >= _UNSERVED and not self._served else None
         except KubeError as error:
             _log.warning("cannot read claims, so no domain is released", error=str(error))
             return None
-        self._unserved = 0
+        self._served = True
         return frozenset(itertools.chain.from_iterable(map(_domains, found)))
 
     def _may(self) -> bool:
@@ -242,5 +250,6 @@ class Rounds:
         later = [namespace for namespace in asked if namespace > self._asked_last]
         turn = [*later, *(n for n in asked if n <= self._asked_last)][:_MOST_NAMESPACES]
         self._asked_last = turn[-1] if turn else ""
+        self._claims.begin_round()
         found = {namespace: self._claims.listed(namespace) for namespace in turn}
         return {namespace: domains for namespace, domains in found.items() if domains is not None}

@@ -18,6 +18,7 @@ from tests.unit.provider.world import managed
 
 HALF_AN_HOUR = 1800.0
 POLL_SECONDS = 60.0
+FROM_AWS = {"x-amzn-requestid": "r-1"}
 FORMS = {
     "DistributionTenant": lambda: managed({"distributionId": DISTRIBUTION, "domains": ["acme.example.com"]}),
     "ConnectionGroup": manifest,
@@ -101,7 +102,7 @@ def test_what_aws_refused_to_create_goes_at_once(aws, kind):
 
 def test_a_deletion_without_effect_is_repeated_less_and_less_often(made):
     operation = f"Delete{made.stored['kind']}"
-    made._on("before-send", operation, lambda **_: AWSResponse(made.aws.url, 204, {}, _Empty()))
+    made._on("before-send", operation, lambda **_: AWSResponse(made.aws.url, 204, FROM_AWS, _Empty()))
     made.delete()
     pauses = made.pauses(HALF_AN_HOUR)
     assert made.mr is not None

@@ -389,6 +389,22 @@ PROVIDER_AWS = (
         ("contract/test_strange_answers.py",),
     ),
     Mutation(
+        "each worker waits for an endpoint that never answers",
+        "cloudfront/account/sessions.py",
+        "timeout=0.0 if self._hangs else _OPENING_SECONDS",
+        "timeout=_OPENING_SECONDS",
+        "one config stops the workers of all teams",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
+        "the account is asked for as long as anything else",
+        "cloudfront/account/sessions.py",
+        "_OF_STS: Final = Config(read_timeout=10)\n",
+        "_OF_STS: Final = Config()\n",
+        "each config of an endpoint that never answers takes a worker for 30 s of each minute",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
         "a former leader finishes its plan",
         "cloudfront/aws/hooks.py",
         '            leading.check(f"the call {model.name}")\n',

@@ -12,6 +12,30 @@ _CLOCKS = ("unit/provider/records/test_wrong_clocks.py",)
 
 PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
+        "each answer of a round counts as one of another moment",
+        "records/rounds.py",
+        "        self._claims.begin_round()\n",
+        "        pass\n",
+        "the kind of claims is never believed to be gone",
+        ("unit/provider/records/test_rounds.py",),
+    ),
+    Mutation(
+        "a kind that is not served for a moment is gone",
+        "records/rounds.py",
+        "_UNSERVED: Final = 60\n",
+        "_UNSERVED: Final = 2\n",
+        "while an XRD is established again, other namespaces get the domains of live claims",
+        ("unit/provider/records/test_rounds.py",),
+    ),
+    Mutation(
+        "one round counts as often as it asks",
+        "records/rounds.py",
+        "            self._served = bool(self._served)\n",
+        "            self._served = bool(self._served)\n            self._unserved += 1\n",
+        "ten seconds without the kind free the domains of live claims",
+        ("unit/provider/records/test_rounds.py",),
+    ),
+    Mutation(
         "an old list of the records is believed",
         "records/config_maps.py",
         "            if _number(_version(stored)) < _number(known):\n",

@@ -20,7 +20,8 @@ import hashlib
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -78,6 +79,11 @@ _BLANKS: Final = re.compile(r"[^\S\n]{2,}")
 all threads meanwhile."""
 _FAILURE_SECONDS: Final = 30.0
 """How often the provider retries a config whose credentials AWS refuses, however many resources use it."""
+_OPENING_SECONDS: Final = 1.0
+"""How long a worker waits until another worker has opened the same config. With an endpoint that accepts
+connections and never answers, that takes until the time-out."""
+_OPENED_AGAIN: Final = 5.0
+"""Seconds after which such a worker's resource is reconciled again."""
 _UNTOLD_SECONDS: Final = 60.0
 """How often the provider asks again for the account of credentials that were not permitted to read it."""
 _IDLE_SECONDS: Final = 3600.0
@@ -160,6 +166,30 @@ class _Opened:
     until: float = float("inf")
 
 
+class _Opening:
+    """One worker at a time opens a config; others wait a moment, in real time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hangs = False
+
+    @contextmanager
+    def turn(self, config: str) -> Iterator[None]:
+        """Raises NotYet if another worker does not finish."""
+        # Eight workers that each waited a moment would still starve all other configs.
+        if not self._lock.acquire(timeout=0.0 if self._hangs else _OPENING_SECONDS):
+            self._hangs = True
+            words = (
+                f"{config}: another worker is asking AWS for the account, and its endpoint has not answered"
+            )
+            raise NotYet(words, after=_OPENED_AGAIN)
+        self._hangs = False
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
 class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
@@ -169,7 +199,7 @@ class Accounts:
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._shared: dict[str, _Shared] = {}
-        self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._opening: defaultdict[str, _Opening] = defaultdict(_Opening)
         self._used: dict[str, float] = {}
         self._homes: dict[str, str] = {}
         """Namespaces of the open configs, by uid."""
@@ -183,6 +213,7 @@ class Accounts:
         Raises:
             ExternalError: the config cannot be used, or AWS refuses its credentials. Its conditions are for a
                 resource that does not serve.
+            NotYet: another worker is opening it, and AWS has not answered yet.
         """
         fingerprint = _fingerprint(config)
         with self._lock:
@@ -190,8 +221,8 @@ class Accounts:
             self._used[config.uid] = self.clock.now()
         if (known := self._known(config.uid, fingerprint)) is not None:
             return known
-        # A lock for each config: one whose endpoint does not respond must not block the others.
-        with opening:
+        # One whose endpoint does not answer must block neither the other configs nor the other workers.
+        with opening.turn(str(config.key)):
             if (known := self._known(config.uid, fingerprint)) is not None:
                 return known
             return self._reopen(config, fingerprint)
@@ -327,7 +358,7 @@ class Accounts:
         cloudfront: CloudFrontClient = session.client("cloudfront", **options)
         # CloudFront's certificates are in one region, whatever region the provider config sets.
         acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
-        sts: STSClient = session.client("sts", **options)
+        sts: STSClient = session.client("sts", **{**options, "config": options["config"].merge(_OF_STS)})
         for client in (cloudfront, acm, sts):
             hooks.watch(client)
             if _may_change_account(config, spec):
@@ -463,6 +494,10 @@ def _settings() -> Config:
     )
 
 
+_OF_STS: Final = Config(read_timeout=10)
+"""Each worker that opens a config of an endpoint that never answers waits for it."""
+
+
 def _version() -> str:
     try:
         return version("edgetenants")
@@ -588,7 +623,7 @@ def _web_identity(core: botocore.session.Session, identity: WebIdentity, sts: An
 
 def _sts_maker(core: botocore.session.Session, spec: ProviderConfigSpec, hooks: Hooks) -> Any:
     def make(service: str, **options: Any) -> Any:
-        config = _settings().merge(options.pop("config", Config()))
+        config = _settings().merge(_OF_STS).merge(options.pop("config", Config()))
         client = core.create_client(service, **_reached(spec), config=config, **options)
         hooks.watch(client)
         return client

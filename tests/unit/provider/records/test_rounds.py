@@ -376,11 +376,43 @@ def test_where_claims_cannot_be_read_it_ends_after_72_hours(cluster, claims):
         assert cluster.asked == [], "the right is asked for, and not tried"
 
 
-def test_a_kind_that_is_not_served_is_believed_at_the_third_time(cluster):
+NOT_SERVED = NotServed(LIST, 404, "not served")
+
+
+def test_a_kind_that_is_not_served_is_believed_after_many_rounds(cluster):
     cluster.holds()
     cluster.goes()
-    cluster.claims = NotServed(LIST, 404, "not served")
-    assert [cluster.passes(minutes=1) for _ in range(3)] == ["shop", "shop", None]
+    cluster.claims = NOT_SERVED
+    assert cluster.passes(minutes=5 * 60) == "shop"
+    assert cluster.passes(minutes=5) is None
+
+
+def test_each_answer_that_the_kind_is_served_starts_the_count_over(cluster):
+    cluster.holds()
+    cluster.goes()
+    for _ in range(3):
+        cluster.claims = NOT_SERVED
+        assert cluster.passes(minutes=5 * 59) == "shop"
+        cluster.claims = {"shop": [DOMAIN]}
+        assert cluster.passes(minutes=5) == "shop"
+
+
+def test_the_answers_of_one_round_count_once(cluster):
+    spaces = [f"team-{n}" for n in range(50)]
+    for space in spaces:
+        obj = managed({"domains": [f"{space}.example.com"]}, uid=space)
+        obj["metadata"]["namespace"] = space
+        cluster.mrs.append(Managed(obj))
+        cluster.looks.note(cluster.mrs[-1], frozenset({f"{space}.example.com"}))
+        cluster.records.hold([f"{space}.example.com"], space)
+    cluster.claims = {space: [f"{space}.example.com"] for space in spaces}
+    cluster.passes(seconds=30)
+    cluster.goes()
+    cluster.claims = NOT_SERVED
+    cluster.passes(seconds=10)
+    cluster.passes(seconds=10)
+    assert len(cluster.asked) >= 2 * len(spaces)
+    assert [cluster.records.holder(f"{space}.example.com") for space in spaces] == spaces
 
 
 def test_before_everything_is_read_nothing_ends(cluster):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
-from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account import sessions
@@ -336,6 +338,37 @@ def test_credentials_that_aws_refuses_are_told(monkeypatch):
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", refused)
     with pytest.raises(ExternalError, match=r"ClusterProviderConfig default: .*InvalidClientTokenId"):
         sessions.Accounts(FakeClock()).of(config())
+
+
+def test_an_endpoint_that_does_not_answer_stops_one_worker(monkeypatch):
+    """It accepts connections, and a whole fleet of resources uses its config."""
+    asked, answer = threading.Event(), threading.Event()
+
+    def caller(_):
+        asked.set()
+        assert answer.wait(30)
+        return CALLER
+
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", caller)
+    monkeypatch.setattr(sessions, "_OPENING_SECONDS", 0.05)
+    accounts = sessions.Accounts(FakeClock())
+    with ThreadPoolExecutor(1) as worker:
+        opened = worker.submit(accounts.of, config())
+        assert asked.wait(30)
+        with pytest.raises(NotYet, match="ClusterProviderConfig default: another worker is asking AWS"):
+            accounts.of(config())
+        monkeypatch.setattr(sessions, "_OPENING_SECONDS", "once it is known to hang, no worker waits")
+        with pytest.raises(NotYet):
+            accounts.of(config())
+        answer.set()
+        assert opened.result(30).id == CALLER.account
+    assert accounts.of(config(generation=2)).id == CALLER.account
+
+
+def test_the_account_is_asked_for_with_a_short_time_out(accounts):
+    made = accounts.of(config())
+    reads = {c.meta.service_model.service_name: c.meta.config.read_timeout for c in made.clients}
+    assert reads == {"cloudfront": 30, "acm": 30, "sts": 10}
 
 
 def test_roles_are_assumed_hop_by_hop(accounts, monkeypatch):
