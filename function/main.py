@@ -17,7 +17,7 @@ import structlog
 from crossplane.function import cli as sdk
 
 from edgetenants_runtime import logs, open_files
-from function import server, tracing
+from function import certificates, tracing
 from function.errors import StartupFailed
 from function.metrics import Metrics
 from function.server import MEBIBYTE, Server, Settings
@@ -68,7 +68,7 @@ def main(  # noqa: PLR0913, PLR0917 - one for each flag
         with signals_blocked():
             settings = Settings(
                 address=address,
-                credentials=None if insecure else server.load_credentials(Path(tls_certs_dir or "")),
+                credentials=None if insecure else certificates.load_credentials(Path(tls_certs_dir or "")),
                 max_receive_bytes=max_recv_message_size * MEBIBYTE,
                 max_send_bytes=(max_send_message_size or max_recv_message_size) * MEBIBYTE,
             )

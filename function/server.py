@@ -4,11 +4,9 @@ The SDK's server has no health service and runs functions on the event loop, whe
 This server runs each call on a thread of a pool.
 """
 
-import ssl
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import grpc
@@ -53,9 +51,6 @@ _LONGEST_LOGGED: Final = 4096
 """Characters of a message in one log line."""
 MOST_THAT_CORE_TAKES: Final = 4 * MEBIBYTE
 """Bytes of a response. Crossplane uses gRPC's default limit for clients, whatever the server may send."""
-
-CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
-"""Files in the directory with TLS certificates, as Crossplane mounts it."""
 
 _log = structlog.get_logger("function")
 
@@ -226,39 +221,3 @@ def _tell(answer: fn.Answer, tag: str, trace_id: str) -> None:
     event = "refused" if answer.refused else "composed"
     fields = answer.composite.log_fields() | ({"trace_id": trace_id} if trace_id else {})
     tell(event, **fields, tag=tag, live=answer.reason, message=cut(answer.message, _LONGEST_LOGGED))
-
-
-def load_credentials(directory: Path) -> grpc.ServerCredentials:
-    """Credentials for mTLS from tls.crt, tls.key and ca.crt. The server accepts only clients with a
-    certificate of that CA.
-
-    Raises:
-        StartupFailed: a file is not readable or has the wrong content; the message names it.
-    """
-    certificate, key, ca = (_read(directory / name) for name in (CERTIFICATE, KEY, CA))
-    _check(directory)
-    return grpc.ssl_server_credentials([(key, certificate)], root_certificates=ca, require_client_auth=True)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StartupFailed(f"--tls-server-certs-dir: cannot read {path}: {error.strerror}") from error
-
-
-def _check(directory: Path) -> None:
-    """Check the files here, because gRPC accepts any content and then fails each handshake silently."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        # Without a password argument, OpenSSL would prompt for the password of an encrypted key.
-        context.load_cert_chain(directory / CERTIFICATE, directory / KEY, password="")
-    except ssl.SSLError as error:
-        names = f"{CERTIFICATE} and {KEY}"
-        message = f"--tls-server-certs-dir: {names} in {directory} are not a certificate and its key: {error}"
-        raise StartupFailed(message) from error
-    try:
-        context.load_verify_locations(directory / CA)
-    except ssl.SSLError as error:
-        message = f"--tls-server-certs-dir: {directory / CA} contains no CA certificate: {error}"
-        raise StartupFailed(message) from error

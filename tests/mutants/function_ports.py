@@ -30,6 +30,22 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
         _SERVER,
     ),
     Mutation(
+        "the function never reads its certificate again",
+        "certificates.py",
+        "                if self._read() == self._used:\n",
+        "                if True:\n",
+        "after a new CA, Crossplane cannot connect until the pod restarts",
+        ("unit/function/test_certificates.py",),
+    ),
+    Mutation(
+        "half of a renewed certificate ends the connections",
+        "certificates.py",
+        "            except StartupFailed as error:\n",
+        "            except ZeroDivisionError as error:\n",
+        "a handshake in the moment of a renewal fails",
+        ("unit/function/test_certificates.py",),
+    ),
+    Mutation(
         "the function keeps few files open",
         "main.py",
         "    open_files.raise_limit()\n",

@@ -15,6 +15,30 @@ HOLDERS = ("unit/provider/cloudfront/checks/test_holders.py",)
 
 PROVIDER_LEFTOVERS = (
     Mutation(
+        "a daily check that failed is done",
+        "cloudfront/memory/schedules.py",
+        "            self._next[uid] = now + min(_RETRY_SECONDS, self._until_turn(uid, now))\n",
+        "            self._next[uid] = now + self._until_turn(uid, now)\n",
+        "one refused call hides another owner's tag for a day",
+        ("unit/provider/cloudfront/memory/test_schedules.py",),
+    ),
+    Mutation(
+        "a daily check is repeated for ever",
+        "cloudfront/clients/skeleton.py",
+        "            self._memory.deep_checks.done(mr.uid)\n",
+        "            pass\n",
+        "each tenant costs more calls every ten minutes",
+        ("unit/provider/cloudfront/clients/test_tenant.py", "contract/test_tenant_life.py"),
+    ),
+    Mutation(
+        "the end of a certificate counts as told before it was read",
+        "cloudfront/certificate/look.py",
+        "            self.log_changes.take_back(mr.uid, _END)\n",
+        "            pass\n",
+        "after one refused call, the end is read an hour later",
+        ("unit/provider/cloudfront/certificate/test_certificates.py",),
+    ),
+    Mutation(
         "a remembered tenant of the same name is the resource's own",
         "cloudfront/checks/holders.py",
         "holder.name == name and searched == self._searched:",

@@ -28,6 +28,7 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 _GOOD_SECONDS: Final = 3600.0
 _LOST_SECONDS: Final = 60.0
+_END: Final = "end of the certificate"
 _TOLD: Final = frozenset({CertificateReason.CERTIFICATE_EXPIRED, CertificateReason.CERTIFICATE_FAILED})
 
 
@@ -57,7 +58,12 @@ class CertificateLook:
         attached = seen.customizations.certificate_arn
         alarms = self._alarms(before, attached) and self._is_new(mr, before, attached)
         reader = Reader(self.cloudfront, self.today)
-        now = _look(mr, asked, seen, reader, before, deep=deep or alarms)
+        try:
+            now = _look(mr, asked, seen, reader, before, deep=deep or alarms)
+        except AwsError:
+            # The next poll reads it.
+            self.log_changes.take_back(mr.uid, _END)
+            raise
         if alarms:
             self._is_new(mr, now, attached)
         return certificates.waiting(now, before, self.today()) if asked.certificate_request else now
@@ -105,7 +111,7 @@ class CertificateLook:
         left = certificates.days_left(ends or "", self.today())
         # ACM may say that it has expired only some time after its end.
         hours_over = int(-left * 24) + 1 if left is not None and left <= 0 else 0
-        return self.log_changes.is_new(mr.uid, "end of the certificate", (ends, hours_over))
+        return self.log_changes.is_new(mr.uid, _END, (ends, hours_over))
 
 
 def _serving(certificate: Certificate | None, attached: str | None) -> Certificate | None:

@@ -235,6 +235,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         # The provider reads tags if it would write them from what it knows, and once a day.
         wanted = judgement.writes(mr) and (due or seen.tags is None or bool(state.todo.tags))
         if looked.fresh or not wanted:
+            self._deep_look_done(mr, due)
             return state
         try:
             tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
@@ -243,6 +244,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             # desired tags from those that are known, once ownership is proven; else it would be lost.
             self._kind.log.warning("cannot read tags", **_named(mr, seen), error=str(error))
             return state
+        self._deep_look_done(mr, due)
         return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._account, self._cluster))
 
     def _held(self, mr: Managed, asked: Wanted, seen: Seen) -> Wanted:
@@ -252,6 +254,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _deep_look_due(self, mr: Managed) -> bool:
         """Whether this reconcile also reads what the Get does not show, such as tags."""
         return self._memory.deep_checks.is_due(mr.uid)
+
+    def _deep_look_done(self, mr: Managed, due: bool) -> None:
+        if due:
+            self._memory.deep_checks.done(mr.uid)
 
     @abstractmethod
     def _compare(self, mr: Managed, asked: Wanted, seen: Seen) -> State:

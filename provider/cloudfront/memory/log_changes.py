@@ -27,3 +27,8 @@ class LogChanges:
             before = self._logged.get((uid, topic))
             self._logged[uid, topic] = what
             return before != what
+
+    def take_back(self, uid: str, topic: str) -> None:
+        """What was logged last turned out to be unknown."""
+        with self._lock:
+            self._logged.pop((uid, topic), None)

@@ -23,6 +23,8 @@ _CATCH_UP_SECONDS: Final = 3000.0
 """A resource whose turn came this long before the first look of a process, or less, has another one this long
 after that turn: it may have come while no process ran. A day is not a multiple of it, so regular restarts do
 not miss both."""
+_RETRY_SECONDS: Final = 600.0
+"""The interval between tries of a deep check that fails."""
 _DNS_SECONDS: Final = 600.0
 """The interval between DNS checks of a served tenant, if there are few tenants."""
 _DNS_SHARE: Final = 0.1
@@ -45,7 +47,8 @@ class DeepChecks:
 
     def is_due(self, uid: str) -> bool:
         """Whether a deep check is due: at least every `DEEP_CHECK_SECONDS` for each resource, spread evenly,
-        but not at the first reconcile, so a restart costs nothing."""
+        but not at the first reconcile, so a restart costs nothing. Unless it is `done`, it is due again ten
+        minutes later: AWS may have refused a call."""
         now = self._clock.now()
         with self._lock:
             due = self._next.get(uid)
@@ -53,8 +56,14 @@ class DeepChecks:
                 due = self._next[uid] = self._first(uid, now)
             if now < due:
                 return False
-            self._next[uid] = now + self._until_turn(uid, now)
+            self._next[uid] = now + min(_RETRY_SECONDS, self._until_turn(uid, now))
             return True
+
+    def done(self, uid: str) -> None:
+        """The deep check that was due has read everything."""
+        now = self._clock.now()
+        with self._lock:
+            self._next[uid] = now + self._until_turn(uid, now)
 
     def _first(self, uid: str, now: float) -> float:
         turn = now + self._until_turn(uid, now)

@@ -25,6 +25,8 @@ __all__ = ["ServerTime"]
 _log = structlog.get_logger("edgetenants_runtime.kube.server_time")
 
 _TOLERANCE: Final = timedelta(seconds=5)
+_FARTHEST: Final = timedelta(days=36525)
+"""A date farther away is no time of a clock, and calculations with it could overflow."""
 _LONGEST_ANSWER: Final = 2.0
 """Seconds. The header of a response that took longer may be old."""
 
@@ -36,6 +38,7 @@ class ServerTime:
         """`clock` measures real seconds."""
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
+        self._local = local
         self._base, self._at = local(), self._clock.now()
         self._told = False
 
@@ -49,13 +52,16 @@ class ServerTime:
         return self._clock.now()
 
     def answered(self, sent: float, date: str | None) -> None:
-        """Take the Date header of the response to a request. A missing or malformed one is ignored."""
+        """Take the Date header of the response to a request. A missing or malformed one is ignored, and one
+        that is years away."""
         server = _parsed(date)
         if server is None:
             return
         with self._lock:
             difference = server - self._now()
-            if abs(difference) <= _TOLERANCE or self._clock.now() - sent > _LONGEST_ANSWER:
+            if abs(server - self._local()) > _FARTHEST or abs(difference) <= _TOLERANCE:
+                return
+            if self._clock.now() - sent > _LONGEST_ANSWER:
                 return
             self._base, self._at = server, self._clock.now()
             told, self._told = self._told, True

@@ -20,6 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from function import fn, server
+from function.certificates import load_credentials
 from function.errors import StartupFailed
 from function.server import MEBIBYTE, Server, Settings
 from tests.unit.function import building
@@ -33,7 +34,7 @@ PLAIN = Settings("127.0.0.1:0", None, 4 * MEBIBYTE, 4 * MEBIBYTE)
 @pytest.fixture(scope="module")
 def mtls(pki: Pki) -> Iterator[int]:
     """The port of a server with mTLS."""
-    running = Server(replace(PLAIN, credentials=server.load_credentials(pki.directory)))
+    running = Server(replace(PLAIN, credentials=load_credentials(pki.directory)))
     yield running.start()
     running.stop(grace=0)
 
@@ -313,7 +314,7 @@ def test_who_does_not_finish_the_handshake_does_not_stay(
     pki: Pki, monkeypatch: pytest.MonkeyPatch, said: bytes, secure: bool
 ) -> None:
     monkeypatch.setattr(server, "_HANDSHAKE_SECONDS", 0.5)
-    credentials = server.load_credentials(pki.directory) if secure else None
+    credentials = load_credentials(pki.directory) if secure else None
     running = Server(replace(PLAIN, credentials=credentials))
     with socket.create_connection(("127.0.0.1", running.start())) as silent:
         silent.sendall(said)
@@ -326,7 +327,7 @@ def test_connections_are_bounded_and_those_of_crossplane_stay(
 ) -> None:
     monkeypatch.setattr(server, "_MOST_CONNECTIONS", 3)
     monkeypatch.setattr(server, "_HANDSHAKE_SECONDS", 60)
-    running = Server(replace(PLAIN, credentials=server.load_credentials(pki.directory)))
+    running = Server(replace(PLAIN, credentials=load_credentials(pki.directory)))
     port = running.start()
     with grpc.secure_channel(f"127.0.0.1:{port}", pki.crossplane) as channel:
         stub = grpcv1.FunctionRunnerServiceStub(channel)

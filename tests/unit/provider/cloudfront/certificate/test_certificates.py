@@ -127,6 +127,17 @@ def test_a_certificate_is_read_each_hour_from_its_end_until_aws_says_that_it_is_
     assert world.ready() == ("False", "CertificateExpired")
 
 
+def test_an_end_that_could_not_be_read_is_read_at_the_next_poll():
+    world = served()
+    certificate(world)["notAfter"] = "2026-01-02T00:00:00Z"
+    operation = "GetManagedCertificateDetails"
+    world.cloudfront.refuse[operation] = AwsError(operation, "ServiceUnavailable", "down", status=503)
+    assert operation in world.reconcile()
+    world.cloudfront.refuse.clear()
+    assert operation in world.reconcile()
+    assert operation not in world.reconcile()
+
+
 def test_in_steady_state_one_look_is_one_call_also_after_a_restart():
     world = served()
     writes = world.status_writes

@@ -94,6 +94,21 @@ def test_tags_are_looked_at_once_a_day():
     assert world.cloudfront.only.tags["cost"] == "42", "a tag of somebody else's is never removed"
 
 
+def test_tags_that_could_not_be_read_are_read_ten_minutes_later():
+    world = settled()
+    world.cloudfront.edit("dt_1", tags={**world.cloudfront.only.tags, "team": "other"})
+    world.clock.advance(DEEP_CHECK_SECONDS)
+    world.cloudfront.refuse["ListTagsForResource"] = AwsError(
+        "ListTagsForResource", "ServiceUnavailable", "down", status=503
+    )
+    assert "ListTagsForResource" in world.reconcile()
+    assert "ListTagsForResource" not in world.reconcile(), "not at each poll"
+    world.cloudfront.refuse.clear()
+    world.clock.advance(600)
+    world.reconcile()
+    assert world.cloudfront.only.tags["team"] == "shop"
+
+
 EDITS = [
     pytest.param({"parameters": {"tenantName": "b"}}, "parameters", {"tenantName": "b"}, id="a parameter"),
     pytest.param({"parameters": None}, "parameters", {}, id="the last parameter is removed"),

@@ -38,6 +38,7 @@ class Fleet:
             self.first_poll = max(self.first_poll, len(due) if not clock.now() else 0)
             for uid in due:
                 self.checks[uid].append(self.passed)
+                checks.done(uid)
             clock.advance(POLL)
             self.passed += POLL
         self.passed += down
@@ -93,10 +94,31 @@ def test_what_fell_into_a_downtime_is_checked_within_the_hour_and_spread():
 def test_a_wrong_wall_clock_moves_a_check_and_nothing_else(wrong):
     clock = FakeClock(12345.0)
     checks = DeepChecks(clock, lambda: TODAY + wrong)
-    due = _times(lambda: checks.is_due("uid-1"), clock)
+    due = _times(lambda: _checked(checks, "uid-1"), clock)
     assert len(due) == 3
     assert due[0] <= DEEP_CHECK_SECONDS
     assert all(b - a <= DEEP_CHECK_SECONDS for a, b in pairwise(due))
+
+
+def test_a_check_that_fails_is_tried_again_soon():
+    clock = FakeClock()
+    checks = DeepChecks(clock, lambda: TODAY)
+    while not checks.is_due("uid-1"):
+        clock.advance(60)
+    begun, tries = clock.now(), 0
+    while clock.now() < begun + HOUR:
+        tries += checks.is_due("uid-1")
+        clock.advance(60)
+    assert tries == 5, "not at each poll"
+    checks.done("uid-1")
+    assert not checks.is_due("uid-1")
+
+
+def _checked(checks: DeepChecks, uid: str) -> bool:
+    due = checks.is_due(uid)
+    if due:
+        checks.done(uid)
+    return due
 
 
 def _times(is_due: Callable[[], bool], clock: FakeClock) -> list[float]:
