@@ -7,6 +7,7 @@ Secret. New connections use the new files; Crossplane could not connect otherwis
 import ssl
 import threading
 from pathlib import Path
+from typing import Any
 
 import grpc
 import structlog
@@ -29,9 +30,8 @@ def load_credentials(directory: Path) -> grpc.ServerCredentials:
         StartupFailed: a file is not readable or has the wrong content; the message names it.
     """
     files = _Files(directory)
-    return grpc.dynamic_ssl_server_credentials(
-        files.load(), files.renewed, require_client_authentication=True
-    )
+    renewed: Any = files.renewed  # it may return None, which gRPC's type stubs do not know
+    return grpc.dynamic_ssl_server_credentials(files.load(), renewed, require_client_authentication=True)
 
 
 class _Files:

@@ -119,6 +119,7 @@ def wire(
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
         configs.on_removal(accounts.gone)
+        configs.on_appearance(accounts.back)
         configs_of[tree.tenant.api_version] = configs
         kinds_of_tree = (
             (tree.tenant, TenantConnector, tenants),

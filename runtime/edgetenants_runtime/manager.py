@@ -384,7 +384,7 @@ class Manager:
     ) -> Collaborators:
         return Collaborators(
             connector=connector,
-            writer=ManagedWriter(self._client, kind, informer.cache),
+            writer=ManagedWriter(self._client, kind, informer.cache, may_act=self._may_act),
             connections=ConnectionPublisher(self._client, settings.namespace, self._published),
             recorder=self._recorder,
             rng=self._rng,

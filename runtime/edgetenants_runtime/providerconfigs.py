@@ -144,6 +144,12 @@ class ProviderConfigs:
         for informer in self._configs.values():
             informer.add_handler(_removals(handler))
 
+    def on_appearance(self, handler: Callable[[str], None]) -> None:
+        """Call the handler with the uid of each config that is created, or listed again after it seemed to be
+        deleted. Call it before the informers start."""
+        for informer in self._configs.values():
+            informer.add_handler(_appearances(handler))
+
     def used_by(self, resources: Informer, use: ConfigUse = PRIMARY) -> None:
         """Count the managed resources of this informer as users while they exist. Call it before the informer
         starts."""
@@ -242,6 +248,14 @@ def _removals(handler: Callable[[str], None]) -> Callable[[ObjectChange], None]:
         # A config that is deleted and recreated between two reads arrives as two changes.
         if change.old is not None and change.new is None:
             handler(change.old["metadata"].get("uid") or "")
+
+    return handle
+
+
+def _appearances(handler: Callable[[str], None]) -> Callable[[ObjectChange], None]:
+    def handle(change: ObjectChange) -> None:
+        if change.old is None and change.new is not None:
+            handler(change.new["metadata"].get("uid") or "")
 
     return handle
 

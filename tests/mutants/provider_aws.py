@@ -405,6 +405,22 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),
     Mutation(
+        "credentials that only CloudFront refuses are opened each time",
+        "cloudfront/account/sessions.py",
+        "            self._refused[uid] = now\n",
+        "",
+        "each reconcile costs a call to STS and three clients",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
+        "a config that is listed again stays deleted",
+        "cloudfront/account/sessions.py",
+        "            self._gone.pop(uid, None)\n",
+        "            pass\n",
+        "for five minutes, each reconcile opens the account again at the default rate",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
         "a former leader finishes its plan",
         "cloudfront/aws/hooks.py",
         '            leading.check(f"the call {model.name}")\n',

@@ -176,8 +176,8 @@ PROVIDER_EDITS = (
     Mutation(
         "a certificate is not read again when it has ended",
         "cloudfront/certificate/look.py",
-        '"end of the certificate", (ends, hours_over))',
-        '"end of the certificate", ends)',
+        "_END, (ends, hours_over))",
+        "_END, ends)",
         "it ends, and the tenant is told as ready until the next day",
         _CERTIFICATES,
     ),

@@ -9,6 +9,38 @@ OPEN = ("reconcile/creation/test_uncertain.py",)
 RUNTIME_BOUNDS = (
     # Durations and workers.
     Mutation(
+        "stale entries of the queue stay until their time",
+        "queueing/queue.py",
+        "        if len(self._heap) > 2 * len(self._due) + _STALE_ENTRIES:\n",
+        "        if False:\n",
+        "a resource with a poll interval of days that changes often fills the memory",
+        ("queueing/test_queue.py",),
+    ),
+    Mutation(
+        "a former leader writes its old observation",
+        "reconcile/writer.py",
+        " or not self.may_act():\n",
+        ":\n",
+        "a process that was frozen overwrites the status that its successor wrote",
+        ("reconcile/test_writes.py",),
+    ),
+    Mutation(
+        "a former leader notes its refused creation",
+        "reconcile/reconciler.py",
+        "        if not self.deps.writer.may_act():\n",
+        "        if False:\n",
+        "the creation that its successor has begun counts as refused",
+        ("reconcile/creation/test_uncertain.py",),
+    ),
+    Mutation(
+        "a restore empties the cache before it fills it",
+        "kube/informer.py",
+        "        return self.cache.restored(objects)\n",
+        "        return [*self.cache.emptied(), *self.cache.replaced(objects, version)]\n",
+        "who counts the objects meanwhile takes them for deleted",
+        ("kube/test_informer.py",),
+    ),
+    Mutation(
         "a wait is not bounded",
         "bounds.py",
         "    return max(0.0, min(seconds, LONGEST_WAIT))\n",

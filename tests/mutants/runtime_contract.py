@@ -197,8 +197,8 @@ RUNTIME_CONTRACT = (
     Mutation(
         "what was announced and not begun stays announced",
         "reconcile/reconciler.py",
-        "            self.take_back()\n",
-        "            pass\n",
+        "        if recorded or not self.kind.deterministic_name:\n",
+        "        if False:\n",
         "a change of leaders would stop a generated name for good",
         ENDS,
     ),
@@ -283,11 +283,11 @@ RUNTIME_CONTRACT = (
         ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
-        "what is left is tried for ever",
+        "what is left is tried as often for ever",
         "reconcile/leftovers.py",
-        "        if left.tries >= _TRIES:\n",
+        "        if left.tries > _TRIES and left.tries % _SELDOM:\n",
         "        if False:\n",
-        "calls to AWS that lead to nothing, until a restart",
+        "calls to AWS every five seconds that lead to nothing, until a restart",
         ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(

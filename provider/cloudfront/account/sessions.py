@@ -89,8 +89,7 @@ _UNTOLD_SECONDS: Final = 60.0
 _IDLE_SECONDS: Final = 3600.0
 """The provider closes a config that no resource has used for this long: it may have been deleted."""
 _GONE_SECONDS: Final = 300.0
-"""How long a running reconcile may still use a deleted config. A config that is back after this time, because
-a cache was emptied, counts again."""
+"""How long a running reconcile may still use a deleted config."""
 _MOST_OF_NAMESPACE: Final = 20
 """Maximum number of open ProviderConfigs of one namespace. Each holds connections and a megabyte, and anyone
 who may create one may create a thousand."""
@@ -203,6 +202,8 @@ class Accounts:
         self._used: dict[str, float] = {}
         self._homes: dict[str, str] = {}
         """Namespaces of the open configs, by uid."""
+        self._refused: dict[str, float] = {}
+        """When AWS last refused the credentials of a config, by uid."""
         self._gone: dict[str, float] = {}
         """Recently deleted configs, by uid: until when they are not opened again."""
 
@@ -250,6 +251,11 @@ class Accounts:
             for shared in self._shared.values():
                 shared.pace.forget(uid)
         _close([left])
+
+    def back(self, uid: str) -> None:
+        """A provider config exists, although it seemed to be deleted: its settings apply again."""
+        with self._lock:
+            self._gone.pop(uid, None)
 
     def _went(self, uid: str) -> bool:
         """Whether a config was recently deleted. Call under the lock."""
@@ -319,7 +325,7 @@ class Accounts:
 
     def _let_go(self, uid: str) -> _Opened | None:
         """Forget a config; return its account to close. Call under the lock."""
-        for known in (self._opening, self._used, self._homes):
+        for known in (self._opening, self._used, self._homes, self._refused):
             known.pop(uid, None)
         self._leave(uid)
         return self._opened.pop(uid, None)
@@ -342,11 +348,16 @@ class Accounts:
         self.instruments.keep_only({UNKNOWN_ACCOUNT, *(each.account for each in self._shared.values())})
 
     def _forget(self, uid: str, hooks: Hooks) -> None:
-        """Drop a config whose credentials AWS no longer accepts: the next reconcile opens it again."""
+        """Drop a config whose credentials AWS no longer accepts: the next reconcile opens it again, at most
+        every 30 seconds. STS may accept credentials that CloudFront refuses, such as new ones."""
         with self._lock:
-            opened = self._opened.get(uid)
-            if opened is not None and opened.account is not None and opened.account.hooks is hooks:
-                del self._opened[uid]
+            opened, now = self._opened.get(uid), self.clock.now()
+            if opened is None or opened.account is None or opened.account.hooks is not hooks:
+                return
+            if now < self._refused.get(uid, float("-inf")) + _FAILURE_SECONDS:
+                return
+            self._refused[uid] = now
+            del self._opened[uid]
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)

@@ -167,14 +167,34 @@ class Cache:
         with self._lock:
             return (index, value) in self._indexed
 
+    def restored(self, objects: Iterable[JsonObject]) -> list[ObjectChange]:
+        """Put in a whole list of another history, whatever is known, in one step: at no moment are objects
+        missing that exist in both."""
+        listed = {key_of(obj): obj for obj in objects}
+        with self._lock:
+            before = dict(self._objects)
+            self._clear()
+            for obj in listed.values():
+                self._put(obj)
+            now = dict(self._objects)
+        gone = [
+            ObjectChange(ChangeType.DELETED, key, old, None)
+            for key, old in before.items()
+            if key not in now or _uid(now[key]) != _uid(old)
+        ]
+        return [*gone, *(ObjectChange(ChangeType.LISTED, key, None, obj) for key, obj in now.items())]
+
     def emptied(self) -> list[ObjectChange]:
         """Drop everything, including versions and deletions."""
         with self._lock:
             gone = [ObjectChange(ChangeType.DELETED, key, obj, None) for key, obj in self._objects.items()]
-            self._objects.clear()
-            self._indexed.clear()
-            self._deleted.clear()
+            self._clear()
             return gone
+
+    def _clear(self) -> None:
+        self._objects.clear()
+        self._indexed.clear()
+        self._deleted.clear()
 
     def _put(self, obj: JsonObject) -> bool:
         key = key_of(obj)

@@ -169,19 +169,22 @@ class Informer:
 
     def _list(self) -> str:
         objects, version = self._pages()
-        if self._is_earlier(version):
-            # The server's state was replaced, for example by a backup: earlier versions are meaningless.
-            _log.warning(
-                "the API server returned an older resource version, emptying the cache",
-                resource=self.kind.resource,
-            )
-            self._all_gone()
-        for change in self.cache.replaced(objects, version):
+        for change in self._replaced(objects, version):
             self._tell(change)
         self._newest = version
         self._readable()
         self._synced.set()
         return version
+
+    def _replaced(self, objects: list[dict[str, Any]], version: str) -> list[ObjectChange]:
+        if not self._is_earlier(version):
+            return self.cache.replaced(objects, version)
+        # The server's state was replaced, for example by a backup: earlier versions are meaningless.
+        _log.warning(
+            "the API server returned an older resource version, replacing the cache",
+            resource=self.kind.resource,
+        )
+        return self.cache.restored(objects)
 
     def _pages(self) -> tuple[list[dict[str, Any]], str]:
         objects: list[dict[str, Any]] = []

@@ -19,7 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from enum import IntEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from edgetenants_runtime.bounds import wait
 from edgetenants_runtime.clock import Clock, SystemClock
@@ -72,6 +72,10 @@ class _Nobody:
     def retried(self) -> None: ...
 
 
+_STALE_ENTRIES: Final = 64
+"""Entries of keys that no longer wait, which a key with a delay of days and many changes leaves behind."""
+
+
 class _Delays(Generic[Key]):
     """Keys that wait for a time of one clock. For each key, the earliest time wins."""
 
@@ -94,8 +98,11 @@ class _Delays(Generic[Key]):
         heapq.heappush(self._heap, (due, next(self._order), key))
 
     def discard(self, key: Key) -> None:
-        # Its heap entries remain and are recognised as stale by their time.
+        # Its heap entries remain and are recognised as stale by their time, while they are few.
         self._due.pop(key, None)
+        if len(self._heap) > 2 * len(self._due) + _STALE_ENTRIES:
+            self._heap = [(due, next(self._order), key) for key, (due, _) in self._due.items()]
+            heapq.heapify(self._heap)
 
     def next_due(self) -> float | None:
         while self._heap:

@@ -42,7 +42,9 @@ _ROUND_SECONDS: Final = 5.0
 _PATIENCE: Final = 5.0
 """Real seconds for which a round waits for its threads. Slower namespaces are skipped in the next round."""
 _TRIES: Final = 720
-"""An hour of rounds."""
+"""An hour of rounds. After that, it is tried less often: a freeze or a missing permission may last."""
+_SELDOM: Final = 120
+"""Every ten minutes, in rounds."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,16 @@ class Leftovers:
     def note(self, mr: Managed, external_name: str | None) -> None:
         """The managed resource was deleted while its external resource was created."""
         with self._lock:
-            of_one = self._left.setdefault(mr.share, OrderedDict())
+            of_one = self._left.get(mr.share, OrderedDict())
             if len(of_one) < _MOST_OF_ONE and sum(map(len, self._left.values())) < _MOST:
-                of_one[mr.uid] = _Left(_deleted(mr, external_name))
+                self._left.setdefault(mr.share, of_one)[mr.uid] = _Left(_deleted(mr, external_name))
+                return
+        _log.error(
+            "too many orphaned external resources, so this one is not deleted; delete it by hand",
+            namespace=mr.namespace,
+            name=mr.name,
+            external_name=external_name or mr.external_name,
+        )
 
     def round(self) -> float:
         """Delete what can be deleted; returns the real seconds until the next round."""
@@ -109,6 +118,8 @@ class Leftovers:
                     del self._left[share]
 
     def _ends(self, left: _Left) -> bool:
+        if left.tries > _TRIES and left.tries % _SELDOM:
+            return False
         said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}
         if self._has_another(left.mr):
             _log.info("an orphaned external resource has a managed resource again", **said)
@@ -116,9 +127,10 @@ class Leftovers:
         if self._is_gone(left.mr, said):
             _log.info("deleted the external resource of a managed resource deleted during creation", **said)
             return True
-        if left.tries >= _TRIES:
-            _log.error("could not delete an orphaned external resource, giving up", **said)
-            return True
+        if left.tries == _TRIES:
+            _log.error(
+                "could not delete an orphaned external resource; it is tried every ten minutes", **said
+            )
         return False
 
     def _is_gone(self, mr: Managed, said: Mapping[str, object]) -> bool:

@@ -460,8 +460,8 @@ class _Pass(StatusWriter):
             self.known.refused(self.mr.uid)
 
     def take_back(self) -> None:
-        """Record that the announced creation was not started: a generated name would wait for a user, and
-        what is recorded of the creation would count."""
+        """Record that the announced creation made nothing: a generated name would wait for a user, and the
+        record of the creation would count."""
         if not meta.creation(self.mr.annotations).incomplete:
             return
         failed = meta.creation_failed(meta.creation(self.mr.annotations).ends(self.deps.now()))
@@ -473,6 +473,10 @@ class _Pass(StatusWriter):
         creation = meta.creation(self.mr.annotations)
         if self.kind.deterministic_name and not creation.incomplete:
             # An earlier attempt recorded it; each further write would requeue the composite for nothing.
+            return
+        if not self.deps.writer.may_act():
+            # The new leader may have begun a creation of its own since.
+            self.take_back()
             return
         try:
             self.set_critical(meta.creation_failed(creation.ends(self.deps.now())))

@@ -51,9 +51,12 @@ class ManagedWriter:
         *,
         now: Callable[[], datetime] = utc_now,
         pause: Callable[[float], None] = _pause,
+        may_act: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`may_act`: no other process leads. It is called often and must be cheap."""
         self._objects, self._kind, self._cache = objects, kind, cache
         self._now, self._pause = now, pause
+        self.may_act = may_act
         self._futile: dict[str, Mapping[str, Any]] = {}
         self._under_way: dict[ObjectKey, Mapping[str, Any]] = {}
         """The patches of metadata that have no response yet."""
@@ -106,7 +109,8 @@ class ManagedWriter:
     def write_status(self, mr: Managed, report: Report) -> Managed:
         """Write the report to the status, or nothing if it has not changed.
 
-        On a conflict, it reads the resource again: the observation stays valid after other writes.
+        On a conflict, it reads the resource again: the observation stays valid after other writes, unless
+        they are those of another leader.
         """
         acted_upon = mr.generation
         for attempt in range(1, _STATUS_ATTEMPTS + 1):
@@ -117,7 +121,7 @@ class ManagedWriter:
                 return self._patch_status(mr, patch)
             except Conflict:
                 fresh = Managed(self._objects.get(self._kind, mr.key))
-                if attempt == _STATUS_ATTEMPTS or not _still_is(mr, fresh):
+                if attempt == _STATUS_ATTEMPTS or not _still_is(mr, fresh) or not self.may_act():
                     raise
                 mr = fresh
         raise AssertionError("unreachable")

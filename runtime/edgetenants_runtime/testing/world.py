@@ -47,6 +47,8 @@ class World:
         self.pace = Pace(jitter=0.0)
         self.held: str | Exception = ""
         """Why deletions are held, or the error that prevents the check."""
+        self.leads = True
+        """No other process leads."""
         self.restart()
 
     @property
@@ -75,7 +77,14 @@ class World:
             self.kind,
             Collaborators(
                 connector=self._connector or self.external,
-                writer=ManagedWriter(self.objects, self.kind, Cache(), now=self.now, pause=lambda _: None),
+                writer=ManagedWriter(
+                    self.objects,
+                    self.kind,
+                    Cache(),
+                    now=self.now,
+                    pause=lambda _: None,
+                    may_act=lambda: self.leads,
+                ),
                 connections=ConnectionPublisher(self.objects),
                 recorder=self.recorder,
                 rng=random.Random(1),  # noqa: S311 - a test repeats

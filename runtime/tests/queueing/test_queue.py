@@ -88,6 +88,19 @@ def test_the_earliest_delay_wins(queue: WorkQueue[str], clock: FakeClock) -> Non
     assert ready(queue) == []
 
 
+def test_a_key_that_is_processed_often_and_waits_for_long_fills_no_memory(
+    queue: WorkQueue[str], clock: FakeClock
+) -> None:
+    queue.add_after("soon", 1)
+    for _ in range(1000):
+        queue.add_after("late", 720 * 3600)
+        queue.add("late")
+        assert ready(queue) == ["late"]
+    assert len(queue._delays._heap) < 200
+    clock.advance(1)
+    assert ready(queue) == ["soon"]
+
+
 def test_processing_drops_the_delays_that_it_makes_needless(queue: WorkQueue[str], clock: FakeClock) -> None:
     queue.add_after("a", 5)
     queue.add("a")

@@ -98,6 +98,21 @@ def test_filling_in_gives_way_to_whoever_wrote_meanwhile() -> None:
         made.fill_in(mr, {"colour": "red"})
 
 
+@pytest.mark.parametrize("leads", [True, False])
+def test_a_former_leader_does_not_write_over_the_status_of_its_successor(leads: bool) -> None:
+    """It was frozen in a reconcile. While it leads, the conflict is one with a user's edit."""
+    world = World(toy(**SETTLED))
+    world.external.toys = {"acme": 1}
+    frozen = world.mr
+    assert frozen is not None
+    world.objects.put(world.kind, {**frozen.raw, "status": {"observedGeneration": 3}})
+    world.objects.touch(world.kind, world.key)
+    world.leads = leads
+    outcome = world.reconciler.reconcile(frozen)
+    assert (world.status()["observedGeneration"] == 3) is not leads
+    assert outcome.next is (Next.AFTER if leads else Next.REAL_BACKOFF)
+
+
 def test_a_creations_result_never_hits_a_successor_of_the_same_name() -> None:
     made, objects, _, mr = writer()
     successor = toy()

@@ -171,16 +171,32 @@ def test_clients_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     assert let_go == [1, 1], "after the deletion, and after the look that found nothing"
 
 
-def test_after_an_hour_it_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_hour_it_is_told_and_tried_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "_TRIES", 2)
+    monkeypatch.setattr(leftovers, "_SELDOM", 4)
     outside = Outside("one")
-    outside.troubles = [NotYet("deploying", after=5)] * 9
+    outside.troubles = [NotYet("frozen", after=5)] * 9
     left = left_behind(outside, "one")
-    assert said(left, rounds=5) == ["could not delete an orphaned external resource, giving up"]
+    told = "could not delete an orphaned external resource; it is tried every ten minutes"
+    assert said(left, rounds=3) == [told]
+    tries = []
+    for _ in range(12):
+        before = len(outside.troubles)
+        left.round()
+        tries.append(before - len(outside.troubles))
+    assert tries == [0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
+    outside.troubles.clear()
+    for _ in range(8):
+        left.round()
+    assert outside.there == set()
     assert left._left == {}
 
 
-def test_whoever_leaves_very_many_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_leaves_very_many_fills_no_memory_and_is_told_what_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(leftovers, "_MOST", 2)
-    left = left_behind(Outside(), "one", "two", "three")._left
+    with capture_logs() as logged:
+        left = left_behind(Outside(), "one", "two", "three")._left
     assert sum(map(len, left.values())) == 2
+    assert [(line["external_name"], "by hand" in line["event"]) for line in logged] == [("three", True)]

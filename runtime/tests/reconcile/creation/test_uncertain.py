@@ -132,6 +132,26 @@ def test_what_was_clearly_refused_is_not_waited_for(refusals: tuple[Exception, .
     assert not waits(world)
 
 
+@pytest.mark.parametrize("leads", [True, False])
+def test_a_former_leader_does_not_note_its_refusal_over_the_creation_of_its_successor(leads: bool) -> None:
+    """Rule: creation.refused"""
+    world = World(toy())
+
+    def created(*_: Any) -> Any:
+        world.leads = leads
+        if not leads:
+            stored = world.objects.get(world.kind, world.key)
+            stored["metadata"]["annotations"][names.EXTERNAL_CREATE_PENDING] = "2026-01-02T00:00:00Z"
+            world.objects.put(world.kind, stored)
+            world.objects.touch(world.kind, world.key)
+        raise REFUSED
+
+    world.external.create = created  # type: ignore[method-assign]
+    world.reconcile()
+    assert world.mr is not None
+    assert (names.EXTERNAL_CREATE_FAILED in world.mr.annotations) is leads
+
+
 def test_the_time_runs_from_the_end_of_the_call_where_that_is_known() -> None:
     """Rule: creation.open"""
     world = World(toy())

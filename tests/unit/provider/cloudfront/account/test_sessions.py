@@ -365,6 +365,31 @@ def test_an_endpoint_that_does_not_answer_stops_one_worker(monkeypatch):
     assert accounts.of(config(generation=2)).id == CALLER.account
 
 
+def test_credentials_that_only_cloudfront_refuses_are_not_opened_at_each_reconcile(monkeypatch):
+    """STS knows new credentials sooner."""
+    asked = []
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: asked.append(1) or CALLER)
+    clock = FakeClock()
+    accounts = sessions.Accounts(clock)
+    for _ in range(100):
+        accounts.of(config()).hooks.on_stale()
+    assert len(asked) == 2
+    clock.advance(31)
+    accounts.of(config()).hooks.on_stale()
+    accounts.of(config())
+    assert len(asked) == 3
+
+
+def test_a_config_that_is_listed_again_is_opened_once(accounts):
+    """As after its informer listed the server's state anew."""
+    accounts.of(config(rateLimits={"cloudfront": 50}))
+    accounts.gone("u1")
+    accounts.back("u1")
+    again = accounts.of(config(rateLimits={"cloudfront": 50}))
+    assert again.pace.rate("cloudfront") == 50
+    assert accounts.of(config(rateLimits={"cloudfront": 50})) is again
+
+
 def test_the_account_is_asked_for_with_a_short_time_out(accounts):
     made = accounts.of(config())
     reads = {c.meta.service_model.service_name: c.meta.config.read_timeout for c in made.clients}
