@@ -203,7 +203,7 @@ class ProviderConfigs:
         if self._tracker.recorded(mr, ref, use.suffix) and self._controller.is_held(ref):
             return
         # Keep this order: if the process dies in between, nothing in use is unprotected.
-        with self._controller.releases.shared():
+        with self._controller.using(ref):
             config = self._find(ref, use)
             if config["metadata"].get("deletionTimestamp") and names.FINALIZER not in mr.finalizers:
                 raise ExternalError(

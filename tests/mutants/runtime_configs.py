@@ -4,6 +4,30 @@ from tests.mutants.mutation import Mutation
 
 CONFIGS = (
     Mutation(
+        "a release that hangs is waited for without an end",
+        "config/controller.py",
+        "self.releases.shared(key, *secrets, timeout=self.RELEASE_SECONDS)",
+        "self.releases.shared(key, *secrets)",
+        "a webhook that does not answer in one namespace takes the workers of all",
+        ("config/test_races.py",),
+    ),
+    Mutation(
+        "one lock is for all configs",
+        "config/shared_lock.py",
+        "            for name in sorted(set(names), key=repr):\n",
+        "            for name in ('all',):\n",
+        "nobody can begin while anything is released",
+        ("config/test_races.py",),
+    ),
+    Mutation(
+        "the Secrets of a config that changes are held by its former spec",
+        "config/controller.py",
+        "            if self._secrets_in_use(key) != secrets:\n",
+        "            if False:\n",
+        "a Secret in use is released",
+        ("config/test_races.py",),
+    ),
+    Mutation(
         "a namespaced config reaches beyond its namespace",
         "providerconfigs.py",
         "        if self._restrictions is not None:\n",

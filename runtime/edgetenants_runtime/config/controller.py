@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,9 @@ from edgetenants_runtime.clock import Clock, SystemClock, utc_now
 from edgetenants_runtime.config import status as config_status
 from edgetenants_runtime.config.held_secrets import HeldSecrets
 from edgetenants_runtime.config.resolved import ConfigUse
-from edgetenants_runtime.config.shared_lock import SharedLock
+from edgetenants_runtime.config.shared_lock import SharedLocks
 from edgetenants_runtime.config.usages import UsageTracker, Users, config_of, controller_of, user_of
+from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
 from edgetenants_runtime.kube.handlers import tell
@@ -90,6 +92,8 @@ class ConfigController:
     """Real seconds for which changes are collected before a reconcile."""
     COUNT_SECONDS = 5.0
     """Real seconds between two writes of one config's status, unless it becomes used, unused or deleted."""
+    RELEASE_SECONDS = 2.0
+    """Real seconds for which those that start to use a config wait for a release of it."""
     RESYNC_SECONDS = 60.0
     """Real seconds between two reconciles of a config that is being deleted and in use."""
 
@@ -102,8 +106,9 @@ class ConfigController:
         clock: Clock | None = None,
     ) -> None:
         """`secrets_of` returns the Secrets that a config's spec refers to; `clock` is real time."""
-        self.releases = SharedLock()
-        """Held alone during a release, and shared by those that start to use a config."""
+        self.releases = SharedLocks()
+        """By config and Secret: held alone during a release, which is a request to the API server, and shared
+        by those that start to use them."""
         self._parts, self._secrets_of = parts, secrets_of
         self._clock = clock or SystemClock()
         self._queue: WorkQueue[_Task] = WorkQueue(self._clock, rng, real_clock=self._clock)
@@ -174,8 +179,30 @@ class ConfigController:
             return False
         return all(map(self._parts.secrets.settled, self._secrets_of(key, config.get("spec") or {})))
 
+    @contextmanager
+    def using(self, key: ProviderConfigKey) -> Iterator[None]:
+        """Neither the config nor its Secrets are released in the block.
+
+        Raises:
+            NotYet: one of them is being released, and the API server has not answered; or the config changes.
+        """
+        secrets = self._secrets_in_use(key)
+        with ExitStack() as held:
+            try:
+                held.enter_context(self.releases.shared(key, *secrets, timeout=self.RELEASE_SECONDS))
+            except TimeoutError:
+                words = f"{key} or its Secret is being released, and the API server has not answered"
+                raise NotYet(words, after=2 * self.RELEASE_SECONDS) from None
+            if self._secrets_in_use(key) != secrets:
+                raise NotYet(f"{key} has just changed", after=1.0)
+            yield
+
+    def _secrets_in_use(self, key: ProviderConfigKey) -> tuple[ObjectKey, ...]:
+        config = self._find(key)
+        return self._secrets_of(key, config.get("spec") or {}) if config else ()
+
     def hold(self, key: ProviderConfigKey) -> None:
-        """Protect the config, and then its Secrets, from deletion. The caller shares `releases`. Raises
+        """Protect the config, and then its Secrets, from deletion; in a block of `using`. Raises
         KubeError."""
         config = self._find(key)
         if config is None:
@@ -217,7 +244,7 @@ class ConfigController:
         except NotFound:
             # Deleted meanwhile: the watch reports it.
             self._queue.forget(task)
-        except Conflict:
+        except (Conflict, NotYet):
             # The watch delivers the other writer's change; wait for a lagging cache.
             self._queue.retry_real(task)
         except KubeError as error:
@@ -246,7 +273,7 @@ class ConfigController:
     def _look_at_config(self, key: ProviderConfigKey) -> None:
         config = self._find(key)
         if config and self._parts.users.any(key):
-            with self.releases.shared():
+            with self.using(key):
                 self.hold(key)
         elif config and _holds(config):
             self._release(key)
@@ -254,7 +281,7 @@ class ConfigController:
         self._write_status(key)
 
     def _release(self, key: ProviderConfigKey) -> None:
-        with self.releases.alone():
+        with self.releases.alone(key):
             config = self._find(key)
             if config is None or not _holds(config) or self._parts.users.any(key):
                 return
@@ -264,7 +291,7 @@ class ConfigController:
 
     def _release_unused_secrets(self) -> None:
         for secret in set(self._parts.secrets.held) - self._used_secrets():
-            with self.releases.alone():
+            with self.releases.alone(secret):
                 if secret not in self._used_secrets():
                     self._parts.secrets.release(secret)
 

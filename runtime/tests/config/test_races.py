@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.kube.errors import Conflict, Operation
 from edgetenants_runtime.kube.kinds import SECRETS
-from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
+from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.testing import TOYS, toy
 
 SECRET = {"credentials": {"source": "Secret", "secretRef": {"name": "aws", "key": "creds"}}}
 KEY, AWS = ObjectKey("shop", "ours"), ObjectKey("shop", "aws")
+DEFAULT = ProviderConfigKey("ProviderConfig", "ours", "shop")
 FINALIZER = "in-use.crossplane.io"
 CONFLICT = Conflict(Operation("patch", SECRETS), 409, "the object has been modified")
 
@@ -179,10 +181,10 @@ def test_who_begins_while_the_last_user_goes_keeps_the_config(world: Any) -> Non
     world.sync()
     waiting = world.controller.releases.alone
 
-    def begin_first() -> Any:
+    def begin_first(name: Any) -> Any:
         world.controller.releases.alone = waiting
         world.use("late")
-        return waiting()
+        return waiting(name)
 
     world.controller.releases.alone = begin_first
     assert world.look() == ["create ProviderConfigUsage shop/uid-late"]
@@ -195,10 +197,10 @@ def test_who_begins_to_use_a_secret_while_it_is_being_released_keeps_it(world: A
     world.look()
     waiting, turns = world.controller.releases.alone, iter(range(9))
 
-    def begin_before_the_secret() -> Any:
+    def begin_before_the_secret(name: Any) -> Any:
         if next(turns) == 1:
             world.use("late")
-        return waiting()
+        return waiting(name)
 
     world.finish()
     world.objects.delete(world.USAGE, ObjectKey("shop", "uid-acme"))
@@ -206,6 +208,32 @@ def test_who_begins_to_use_a_secret_while_it_is_being_released_keeps_it(world: A
     world.controller.releases.alone = begin_before_the_secret
     assert "patch Secret shop/aws" not in world.look()
     assert world.marked()
+
+
+def test_a_release_that_hangs_stops_no_users_of_other_configs(world: Any) -> None:
+    """As while another product's webhook for Secrets of one namespace does not answer."""
+    world.use()
+    world.look()
+    world.controller.RELEASE_SECONDS = 0.05
+    other = ObjectKey("shop", "other")
+    with world.controller.releases.alone(other), world.controller.using(DEFAULT):
+        pass
+    for busy in (DEFAULT, *world.controller._secrets_in_use(DEFAULT)):
+        with (
+            world.controller.releases.alone(busy),
+            pytest.raises(NotYet, match="is being released"),
+            world.controller.using(DEFAULT),
+        ):
+            raise AssertionError
+    assert world.controller.releases._locks == {}, "no lock stays behind"
+
+
+def test_who_begins_to_use_a_config_while_it_changes_begins_again(world: Any) -> None:
+    world.use()
+    secrets = iter([(ObjectKey("shop", "aws"),), (ObjectKey("shop", "new"),)])
+    world.controller._secrets_in_use = lambda _: next(secrets)
+    with pytest.raises(NotYet, match="has just changed"), world.controller.using(DEFAULT):
+        raise AssertionError
 
 
 def test_a_resource_that_somebody_else_lets_go_frees_its_config(world: Any) -> None:

@@ -105,8 +105,10 @@ def test_tags_that_could_not_be_read_are_read_ten_minutes_later():
     assert "ListTagsForResource" not in world.reconcile(), "not at each poll"
     world.cloudfront.refuse.clear()
     world.clock.advance(600)
-    world.reconcile()
+    world.settle()
     assert world.cloudfront.only.tags["team"] == "shop"
+    world.clock.advance(601)
+    assert "ListTagsForResource" not in world.reconcile(), "it is done"
 
 
 EDITS = [
