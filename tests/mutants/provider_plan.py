@@ -84,8 +84,8 @@ PROVIDER_PLAN: tuple[Mutation, ...] = (
     Mutation(
         "the log tells of others at each look",
         "cloudfront/memory/log_changes.py",
-        "            self._logged[uid, topic] = what\n",
-        "",
+        "            of_one[topic] = what\n",
+        "            of_one[topic] = None\n",
         "the log has a line for each poll",
         (_DISCLOSURE,),
     ),

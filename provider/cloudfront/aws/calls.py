@@ -10,7 +10,7 @@ distribution tenant").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -152,8 +152,9 @@ class CloudFront(Protocol):
         """Delete a disabled group without tenants."""
         ...
 
-    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
-        """Return some of a group's tenants, without parameters and tags; empty if the whole list has none."""
+    def tenants_of_group(self, id_: str) -> Iterable[ObservedTenant]:
+        """Return a group's tenants, without parameters and tags. Pages are read as they are needed, so the
+        iteration may raise AwsError."""
         ...
 
     def caller(self) -> Caller:

@@ -65,8 +65,8 @@ class GroupCalls:
         with as_aws_errors("DeleteConnectionGroup"):
             self._cloudfront.delete_connection_group(Id=id_, IfMatch=etag)
 
-    def tenants_of_group(self, id_: str) -> tuple[ObservedTenant, ...]:
-        """ListDistributionTenants, page by page until a page has a tenant: the first may be empty."""
+    def tenants_of_group(self, id_: str) -> Iterator[ObservedTenant]:
+        """ListDistributionTenants: all tenants of the group. Each page is a call, made when it is needed."""
         of_group: Any = {"AssociationFilter": {"ConnectionGroupId": id_}}
 
         def page(marked: Any) -> Any:
@@ -75,10 +75,10 @@ class GroupCalls:
                 return self._cloudfront.list_distribution_tenants(**of_group, **marked)
 
         for answer in _pages("ListDistributionTenants", page):
-            if rows := answer.get("DistributionTenantList"):
+            for row in answer.get("DistributionTenantList") or ():
                 with reading("ListDistributionTenants"):
-                    return tuple(observed.tenant(row, row.get("ETag", "")) for row in rows)
-        return ()
+                    tenant = observed.tenant(row, row.get("ETag", ""))
+                yield tenant
 
 
 def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ConnectionClosedError, ConnectTimeoutError, ReadTimeoutError
 
 from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.clock import Stopwatch
@@ -28,6 +28,7 @@ __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
+_TIME_OUTS: Final = (ConnectTimeoutError, ReadTimeoutError)
 _PAGES: Final = (b"<html", b"<!doctype html")
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
 _announce: ContextVar[Callable[[], None] | None] = ContextVar("announce", default=None)
@@ -98,12 +99,14 @@ class Hooks:
         if operations.creates(model.name):
             announce_creation()
         deadline.check(f"the call {model.name}")
+        self.pace.circuits[service].begin(model.name)
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
     def _answered(
         self, http_response: Any, parsed: Any, model: Any, context: dict[str, Any], **_: Any
     ) -> None:
         made: _Call = context[_WATCH]
+        self.pace.circuits[made.service].ended(answered=True)
         if http_response.status_code < 300:
             self._count(context, None)
             self.pace.answered(made.operation, made.began)
@@ -119,7 +122,9 @@ class Hooks:
             self.on_stale()
 
     def _unanswered(self, exception: Exception, context: dict[str, Any], **_: Any) -> None:
-        error = translated(context[_WATCH].operation, exception)
+        made: _Call = context[_WATCH]
+        self.pace.circuits[made.service].ended(answered=not isinstance(exception, _TIME_OUTS))
+        error = translated(made.operation, exception)
         if error is None:
             return
         self._count(context, error)

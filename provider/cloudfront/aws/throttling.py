@@ -22,6 +22,7 @@ from typing import Final, Protocol
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
 from provider.cloudfront.aws import operations, turns
+from provider.cloudfront.aws.circuits import Circuit
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.turns import Turns
 
@@ -118,6 +119,8 @@ class Pace:
         self._clock = clock
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
+        self.circuits: defaultdict[str, Circuit] = defaultdict(Circuit)
+        """By service."""
         self._throttles: dict[str, _Throttle] = {}
         """By operation, for those that AWS has throttled."""
 

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -58,6 +59,8 @@ _log = structlog.get_logger("provider.cloudfront.groupuse")
 
 _TENANT: Final = "DistributionTenant"
 _TOLD: Final = 5
+_MOST_LISTED: Final = 20
+"""The most tenants of a group that are listed to tell whether it has any."""
 _MOST_LOOKS: Final = 20
 """The most tenants that one reconcile reads for a group."""
 _MOST_ASKERS: Final = 200
@@ -190,7 +193,9 @@ def has_others(
             if holder not in (None, own):
                 return True
             (unknown if holder is None else held).append(each)
-        if len(unknown) > _MOST_LOOKS or any(_is_others(mr, each, account) for each in unknown):
+            if len(unknown) > _MOST_LOOKS:
+                return True
+        if any(_is_others(mr, each, account) for each in unknown):
             return True
         if _handed_over(mr, group, held, account):
             return True
@@ -263,7 +268,7 @@ def waiting(group: ObservedGroup, what: str, seconds: float) -> NotYet:
 
 def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[ObservedTenant, ...]:
     try:
-        return account.cloudfront.tenants_of_group(group.id)
+        return tuple(islice(account.cloudfront.tenants_of_group(group.id), _MOST_LISTED))
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"list the tenants of connection group {group.name}"

@@ -6,11 +6,11 @@ proves ownership again before it writes (ownership/proofs.py).
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
+from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock, utc_now
@@ -36,6 +36,9 @@ _FIRST_CHECK: Final = 1.0
 _IDLE_SECONDS: Final = 7 * 24 * 3600.0
 """A resource that was not observed for this long is forgotten: one that leaves its tenant in AWS is not
 observed when it is deleted."""
+_MOST_SEEN: Final = 100_000
+"""The most resources of one account to remember; those that were not observed for longest are forgotten. A
+resource that only observes may be created and deleted in a loop."""
 
 
 class _PerResource(Protocol):
@@ -55,13 +58,14 @@ class _LastSeen:
         self._seen: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     def note(self, uid: str, id_: str) -> list[str]:
-        """Note an observation, and return the resources that were not observed for long."""
+        """Note an observation, and return the resources to forget: they were not observed for long."""
         now = self._clock.now()
         with self._lock:
             self._seen[uid] = (id_, now)
             self._seen.move_to_end(uid)
             idle = now - _IDLE_SECONDS
-            return list(itertools.takewhile(lambda each: self._seen[each][1] < idle, self._seen))
+            over = islice(self._seen, max(0, len(self._seen) - _MOST_SEEN))
+            return [*over] or list(takewhile(lambda each: self._seen[each][1] < idle, self._seen))
 
     def id_of(self, uid: str) -> str:
         """Return the id of the external resource that was observed last; "" if none was."""

@@ -14,7 +14,8 @@ the same way: name_keys.py has their keys, and kept_names.py refuses them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Final, Protocol
 
 import structlog
@@ -49,6 +50,7 @@ _log = structlog.get_logger("provider.cloudfront.keptdomains")
 _FIELD: Final = "spec.forProvider.domains"
 _AGAIN_SECONDS: Final = 5.0
 _TOLD: Final = 20
+_MOST_LOGGED: Final = 20
 """Maximum number of domains in one log line."""
 
 
@@ -335,9 +337,17 @@ class Keeper:
             it = f"{identity.noun(mr)} {mr.external_name}"
             words = f"{it} waits until the records of its name and domains are read: {error}"
             raise NotYet(words, after=self._until_recorded(mr)) from error
+        self._log(mr, others)
         return {domain: self._refusal(mr, domain) for domain in others}
 
     # Parts.
+
+    def _log(self, mr: Managed, domains: Collection[str]) -> None:
+        """Tell the platform team what a message may not name: one line for all, as there may be hundreds."""
+        holders = {domain: self._kept.holder(domain) for domain in sorted(domains)}
+        if holders and self._memory.log_changes.is_new(mr.uid, "kept", hash(tuple(holders.items()))):
+            some = dict(islice(holders.items(), _MOST_LOGGED))
+            _log.warning("domains are kept for other namespaces", kept_for=some, domains=len(holders))
 
     def _until_recorded(self, mr: Managed) -> float:
         return self._memory.records.pause(mr.uid, "", _AGAIN_SECONDS)
@@ -395,10 +405,6 @@ class Keeper:
             _log.warning("cannot record the owner of domains", domains=domains[:_TOLD], error=str(error))
 
     def _refusal(self, mr: Managed, domain: str) -> str:
-        holder = self._kept.holder(domain)
-        if self._memory.log_changes.is_new(mr.uid, f"kept {domain}", holder):
-            # For the platform team.
-            _log.warning("a domain is kept for another namespace", domain=domain, kept_for=holder)
         if name_keys.is_name(domain):
             return (
                 f"this {identity.noun(mr)} is kept for another namespace, which has or had it. Do not adopt "

@@ -56,13 +56,15 @@ class RetryDelays:
         self._lock = threading.Lock()
         self._refusals: OrderedDict[str, _Refusal] = OrderedDict()
         """The resource that was refused last is the last one."""
-        self._soon: dict[str, int] = {}
+        self._soon: OrderedDict[str, int] = OrderedDict()
 
     def woken(self, uid: str) -> None:
         """What the resource waited for has happened: start over, with the first retries soon."""
         with self._lock:
             self._refusals.pop(uid, None)
             self._soon[uid] = _SOON
+            if len(self._soon) > _MOST:
+                self._soon.popitem(last=False)
 
     def refused(self, mr: Managed, config: str) -> Retry:
         """Count a terminal failure; return when to retry."""

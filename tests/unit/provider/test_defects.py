@@ -334,6 +334,9 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
         def on_removal(self, handler):
             told_of_removals.append(handler.__name__)
 
+        def on_appearance(self, handler):
+            assert handler.__name__ == "back"
+
     class Manager:
         def __init__(self, *_):
             self.metrics = type("Metrics", (), {"registry": None})()

@@ -407,18 +407,26 @@ def calls_of(*pages: dict[str, Any]) -> tuple[GroupCalls, Lists]:
 
 def test_the_tenants_of_a_group_are_looked_for_on_every_page():
     row = {"Id": "dt_1", "Arn": "arn", "Name": "shop.acme", "ETag": "v1"}
-    pages = {"NextMarker": "a"}, {"NextMarker": "b"}, {"DistributionTenantList": [row]}
+    rows = [row, {**row, "Name": "shop.other"}]
+    pages = (
+        {"NextMarker": "a"},
+        {"NextMarker": "b", "DistributionTenantList": rows},
+        {"DistributionTenantList": [row]},
+    )
     calls, lists = calls_of(*pages)
-    assert [each.name for each in calls.tenants_of_group("cg_1")] == ["shop.acme"]
+    listed = iter(calls.tenants_of_group("cg_1"))
+    assert [next(listed).name, next(listed).name] == ["shop.acme", "shop.other"]
+    assert lists.markers == [None, "a"], "a page that is not needed is not read"
+    assert [each.name for each in listed] == ["shop.acme"]
     assert lists.markers == [None, "a", "b"]
-    assert calls_of({"NextMarker": "a"}, {})[0].tenants_of_group("cg_1") == ()
+    assert [*calls_of({"NextMarker": "a"}, {})[0].tenants_of_group("cg_1")] == []
 
 
 @pytest.mark.parametrize("what", ["tenants", "default group"])
 @pytest.mark.parametrize("markers", ["aa", "aba"])
 def test_pages_that_lead_back_are_no_empty_list(what, markers):
     calls, _ = calls_of(*({"NextMarker": marker} for marker in markers))
-    ask = calls.default_group if what == "default group" else lambda: calls.tenants_of_group("cg_1")
+    ask = calls.default_group if what == "default group" else lambda: [*calls.tenants_of_group("cg_1")]
     with pytest.raises(AwsError) as refused:
         ask()
     assert refused.value.code == ENDLESS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.memory import account_memory
 from provider.cloudfront.memory.account_memory import AccountMemory
 
 DAY = 24 * 3600.0
@@ -41,3 +42,15 @@ def test_a_resource_that_is_not_observed_for_a_week_is_forgotten():
     clock.advance(DAY + 1)
     memory.note_seen("other", "dt_2")
     assert not memory.disablings.by("idle", "dt_1")
+
+
+def test_resources_that_are_created_observed_and_deleted_in_a_loop_fill_no_memory(monkeypatch):
+    monkeypatch.setattr(account_memory, "_MOST_SEEN", 10)
+    memory = AccountMemory(FakeClock())
+    for number in range(1000):
+        memory.note_seen("steady", "dt_0")
+        memory.note_seen(f"uid-{number}", "dt_1")
+        memory.deep_checks.is_due(f"uid-{number}")
+    assert len(memory._last_seen._seen) == 10
+    assert len(memory.deep_checks._next) == 9
+    assert memory.known_id("steady") == "dt_0"

@@ -6,6 +6,7 @@ import contextlib
 import copy
 
 import pytest
+from structlog.testing import capture_logs
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
@@ -16,6 +17,7 @@ from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.domain.moves import GIVE_ANNOTATION, TAKE_ANNOTATION
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
+from provider.cloudfront.safety import kept_domains
 from provider.cloudfront.safety.kept_domains import OnlyRead
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.records import config_maps
@@ -208,6 +210,18 @@ def test_a_squatter_does_not_get_a_domain_in_the_gap(api):
     assert f"key {data_key(DOMAINS[0])} of ConfigMap {name} in namespace crossplane-system" in message
     world.settle()
     assert world.ready() == ("True", "Available")
+
+
+def test_the_log_has_one_line_of_all_domains_that_are_kept_for_others(api, monkeypatch):
+    monkeypatch.setattr(kept_domains, "_MOST_LOGGED", 1)
+    held = serving(api)
+    lost(held)
+    rogue = squatter(api, held.cloudfront, *DOMAINS)
+    with capture_logs() as logs:
+        rogue.reconcile()
+        rogue.reconcile()
+    told = [line for line in logs if "kept for other" in line["event"]]
+    assert [(line["kept_for"], line["domains"]) for line in told] == [({DOMAINS[0]: "shop"}, 2)]
 
 
 def test_a_domain_that_is_refused_for_two_reasons_is_told_once(api):

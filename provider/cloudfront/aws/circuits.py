@@ -1,0 +1,63 @@
+"""A circuit breaker for each service of an account: an endpoint that does not answer takes few workers.
+
+A call without an answer takes its worker until the time-out; one whose answer drips takes it for longer.
+So after a few such calls, only one call at a time is sent to that service, and all others fail at once. The
+first answer ends this.
+
+    closed ── 3 calls without an answer ──▶ open: one call at a time ── an answer ──▶ closed
+
+The times are real, because it is the connection that hangs.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from edgetenants_runtime.clock import Clock, SystemClock
+from provider.cloudfront.aws.errors import AwsError
+
+__all__ = ["Circuit"]
+
+_FAILURES: Final = 3
+"""Calls without an answer, in a row or at the same time, that open the circuit."""
+_LATE_SECONDS: Final = 35.0
+"""After this, a call that is under way counts as one without an answer. Time-outs of single reads are
+shorter."""
+_MOST_LATE: Final = 4
+"""Calls that may hang for longer than that. Each takes a worker."""
+_AGAIN_SECONDS: Final = 10.0
+
+
+class Circuit:
+    """The calls to one service of one account. Thread-safe. A thread makes one call at a time."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        """`clock` measures real seconds."""
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._under_way: dict[int, float] = {}
+        """When the call of a thread began."""
+        self._failures = 0
+
+    def begin(self, operation: str) -> None:
+        """A call is to be sent by this thread.
+
+        Raises:
+            AwsError: it may not, as AWS has not answered other calls.
+        """
+        with self._lock:
+            self._under_way.pop(threading.get_ident(), None)
+            now = self._clock.now()
+            late = sum(now - began > _LATE_SECONDS for began in self._under_way.values())
+            tried = late < len(self._under_way) or late >= _MOST_LATE
+            if self._failures + late >= _FAILURES and tried:
+                words = "AWS does not answer; one call at a time is sent until it does"
+                raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
+            self._under_way[threading.get_ident()] = now
+
+    def ended(self, *, answered: bool) -> None:
+        """The call of this thread has ended."""
+        with self._lock:
+            self._under_way.pop(threading.get_ident(), None)
+            self._failures = 0 if answered else self._failures + 1

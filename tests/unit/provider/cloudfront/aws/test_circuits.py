@@ -1,0 +1,138 @@
+"""An endpoint that does not answer takes few workers, and counts as one again once it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+
+from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.account import sessions
+from provider.cloudfront.aws.calls import Caller
+from provider.cloudfront.aws.circuits import Circuit
+from provider.cloudfront.aws.errors import AwsError
+from tests.unit.provider.cloudfront.account.test_sessions import config
+
+OPERATION = "GetDistributionTenant"
+
+
+class Line:
+    """A circuit, and threads that make calls."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.circuit = Circuit(self.clock)
+        self.workers: list[ThreadPoolExecutor] = []
+
+    def begins(self) -> Callable[[bool], None] | None:
+        """Begin a call in a thread of its own; returns how to end it, or None if it may not be sent."""
+        worker = ThreadPoolExecutor(1)
+        self.workers.append(worker)
+        refused = worker.submit(self.circuit.begin, OPERATION).exception(10)
+        if refused is not None:
+            assert isinstance(refused, AwsError)
+            assert (refused.sent, refused.after, refused.code) == (False, 10.0, "Endpoint")
+            return None
+        return lambda answered: worker.submit(lambda: self.circuit.ended(answered=answered)).result(10)
+
+    def times_out(self, times: int) -> None:
+        for _ in range(times):
+            ends = self.begins()
+            assert ends
+            ends(False)
+
+
+@pytest.fixture
+def line() -> Line:
+    return Line()
+
+
+def test_any_number_of_calls_is_sent_while_they_are_answered(line: Line) -> None:
+    ends = [line.begins() for _ in range(20)]
+    assert all(ends)
+    for end in ends:
+        assert end
+        end(True)
+    line.times_out(2)
+    assert line.begins()
+    assert line.begins(), "two are not enough"
+
+
+def test_after_three_time_outs_one_call_at_a_time_is_sent(line: Line) -> None:
+    line.times_out(3)
+    probe = line.begins()
+    assert probe
+    assert [line.begins() for _ in range(10)] == [None] * 10
+    probe(False)
+    probe = line.begins()
+    assert probe
+    assert line.begins() is None
+    probe(True)
+    assert all(line.begins() for _ in range(10))
+
+
+def test_calls_that_hang_count_before_they_end(line: Line) -> None:
+    """An answer that drips has no time-out."""
+    hanging = [line.begins() for _ in range(3)]
+    assert all(hanging)
+    line.clock.advance(36)
+    assert line.begins(), "one that shows whether AWS answers again"
+    assert line.begins() is None
+    line.clock.advance(36)
+    assert line.begins() is None, "four that hang are enough"
+    for ends in hanging:
+        assert ends
+        ends(True)
+    assert line.begins()
+
+
+def test_a_thread_makes_one_call_at_a_time(line: Line) -> None:
+    """What ended without a word of botocore is forgotten with the next call of its thread."""
+    for _ in range(5):
+        line.circuit.begin(OPERATION)
+    line.circuit.ended(answered=True)
+    line.clock.advance(100)
+    line.times_out(2)
+    assert line.begins()
+
+
+class Silent:
+    """What botocore sends requests with: nothing comes back."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error, self.sent = error, 0
+
+    def __call__(self, **_: Any) -> Any:
+        self.sent += 1
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "sent"),
+    [
+        (ReadTimeoutError(endpoint_url="http://127.0.0.1:1"), 3),
+        (ConnectionClosedError(endpoint_url="http://127.0.0.1:1"), 20),
+    ],
+)
+def test_only_a_call_that_took_its_time_counts(monkeypatch, error, sent) -> None:
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    account = sessions.Accounts(FakeClock()).of(config(rateLimits={"cloudfront": 100}))
+    silent = Silent(error)
+    account.clients[0].meta.events.register("before-send", silent)
+
+    def asks() -> str:
+        with pytest.raises(AwsError) as refused:
+            account.cloudfront.get_tenant("shop.acme")
+        return refused.value.words
+
+    for _ in range(3):
+        asks()
+    # Another worker's call is under way.
+    with ThreadPoolExecutor(1) as worker:
+        worker.submit(account.pace.circuits["cloudfront"].begin, OPERATION).result(10)
+        words = [asks() for _ in range(7)]
+    assert silent.sent == sent
+    assert all("does not answer; one call at a time" in each for each in words) is (sent == 3)
