@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from edgetenants_runtime.api.annotations import LABEL_COMPOSITE
 from edgetenants_runtime.kube.cache import ObjectChange
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.process.controller import Controller
 from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.observed import domains_in
@@ -22,6 +22,11 @@ __all__ = ["BY_WAITING", "Waiter", "follow", "freed", "waits_for"]
 
 BY_WAITING: Final = "waiting"
 """The index of the tenants by the domains that they list and do not have."""
+_MOST_FOUND: Final = 2000
+"""How many entries of the index one change may find. A tenant counts for each domain, and anyone may list all
+domains in many tenants; the others wait for their next retry."""
+_COLLECT_SECONDS: Final = 1.0
+"""Real seconds before a woken tenant is reconciled: many changes wake it once."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,10 @@ def follow(waiters: Sequence[Waiter]) -> None:
     of their controllers start."""
 
     def on_change(change: ObjectChange) -> None:
-        for value in freed(change):
-            for waiter, mr in _first(change, list(_waiting(waiters, value))):
-                waiter.woken(mr.uid)
-                waiter.controller.enqueue(mr.key)
+        # In the informer's thread: it must cost little, whatever a change frees and however many wait.
+        for waiter, mr in _Search(waiters, change).found():
+            waiter.woken(mr.uid)
+            waiter.controller.enqueue_after(mr.key, _COLLECT_SECONDS)
 
     for waiter in waiters:
         informer = waiter.controller.informer
@@ -51,21 +56,51 @@ def follow(waiters: Sequence[Waiter]) -> None:
         informer.cache.on_own_write(on_change)
 
 
-def _waiting(waiters: Sequence[Waiter], value: str) -> Iterator[tuple[Waiter, Managed]]:
-    for waiter in waiters:
-        for obj in waiter.controller.informer.cache.by_index(BY_WAITING, value):
-            yield waiter, Managed(obj)
+_Waiting = tuple[Waiter, Managed]
 
 
-def _first(
-    change: ObjectChange, waiting: Sequence[tuple[Waiter, Managed]]
-) -> Sequence[tuple[Waiter, Managed]]:
-    """Those who come first: the tenants of the same claim, or else all. A claim that changes its isolation
-    must not lose its domains to another claim that lists them, too."""
-    claim = Managed(change.old or {}).labels.get(LABEL_COMPOSITE)
-    # The tenant that lost the domain is being reconciled already.
-    others = [each for each in waiting if each[1].key != change.key]
-    return [each for each in others if claim and each[1].labels.get(LABEL_COMPOSITE) == claim] or others
+class _Search:
+    """The search for the tenants that wait for what one change frees. Each of them is read once."""
+
+    def __init__(self, waiters: Sequence[Waiter], change: ObjectChange) -> None:
+        self._waiters, self._change = waiters, change
+        self._claim = Managed(change.old or {}).labels.get(LABEL_COMPOSITE)
+        self._read: dict[tuple[int, ObjectKey], _Waiting | None] = {}
+        self._left = _MOST_FOUND
+
+    def found(self) -> list[_Waiting]:
+        """Return the tenants, each once."""
+        found: dict[tuple[int, ObjectKey], _Waiting] = {}
+        for value in freed(self._change):
+            found |= self._first(value)
+            if self._left <= 0:
+                break
+        return list(found.values())
+
+    def _first(self, value: str) -> dict[tuple[int, ObjectKey], _Waiting]:
+        """Those who come first: the tenants of the same claim, or else all. A claim that changes its
+        isolation must not lose its domains to another claim that lists them, too."""
+        waiting = dict(self._of(value))
+        claim = self._claim
+        same = {at: each for at, each in waiting.items() if each[1].labels.get(LABEL_COMPOSITE) == claim}
+        return same if claim and same else waiting
+
+    def _of(self, value: str) -> Iterator[tuple[tuple[int, ObjectKey], _Waiting]]:
+        for number, waiter in enumerate(self._waiters):
+            keys = waiter.controller.informer.cache.keys_by_index(BY_WAITING, value, self._left)
+            self._left -= len(keys)
+            for key in keys:
+                # The tenant that lost the domain is being reconciled already.
+                if key != self._change.key and (each := self._get(number, key)) is not None:
+                    yield (number, key), each
+
+    def _get(self, number: int, key: ObjectKey) -> _Waiting | None:
+        at = (number, key)
+        if at not in self._read:
+            waiter = self._waiters[number]
+            obj = waiter.controller.informer.cache.get(key)
+            self._read[at] = (waiter, Managed(obj)) if obj else None
+        return self._read[at]
 
 
 def waits_for(obj: Mapping[str, Any]) -> tuple[str, ...]:
@@ -83,7 +118,8 @@ def _listed(mr: Managed) -> set[str]:
 def freed(change: ObjectChange) -> tuple[str, ...]:
     """Return the domains that a tenant had before a change, and neither has nor lists after it. A tenant that
     was deleted in AWS still lists them, and the provider gives them back to it. Anyone who may write its
-    status can fake this, which only triggers reconciles in the same namespace."""
+    status can fake this, which only triggers reconciles in the same namespace, each resource at most once in
+    `_COLLECT_SECONDS`."""
     if change.old is None:
         return ()
     old = Managed(change.old)

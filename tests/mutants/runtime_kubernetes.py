@@ -32,6 +32,22 @@ FOLLOWING = (
         ("test_manager.py",),
     ),
     Mutation(
+        "all keys of an index are read",
+        "kube/cache.py",
+        "list(islice(self._indexed.get((index, value), ()), most))",
+        "list(self._indexed.get((index, value), ()))",
+        "one change of a resource that thousands wait for keeps the informer busy",
+        ("kube/test_informer.py",),
+    ),
+    Mutation(
+        "what is asked for later is reconciled at once",
+        "process/controller.py",
+        "            self.queue.add_after_real(key, seconds, Priority.HIGH)\n",
+        "            self.queue.add(key, Priority.HIGH)\n",
+        "each of many changes costs a reconcile",
+        ("test_manager.py",),
+    ),
+    Mutation(
         "objects of a history that no longer exists are kept",
         "kube/cache.py",
         "        self._forget_what_never_was(obj, list_version)\n",

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Final
 
 import structlog
@@ -63,8 +62,8 @@ _MOST_LISTED: Final = 20
 """The most tenants of a group that are listed to tell whether it has any."""
 _MOST_LOOKS: Final = 20
 """The most tenants that one reconcile reads for a group."""
-_MOST_ASKERS: Final = 200
-"""The most resources whose tenants are read: anyone may name a group in as many as they like."""
+_MOST_FRESH: Final = 10
+"""Of these, how many are read in each reconcile."""
 _HELD_SECONDS: Final = 60.0
 _READ_ON_SECONDS: Final = 10.0
 _READING_SECONDS: Final = 20.0
@@ -85,7 +84,7 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
     mine, others = _askers(mr, group, cluster.everyone)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
-    there = next(_unlisted(mr, group, others, account), None)
+    there = _unlisted(mr, group, others, account, counts=lambda _: True)
     return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
@@ -200,7 +199,8 @@ def has_others(
         if _handed_over(mr, group, held, account):
             return True
         _, others = _askers(mr, group, cluster.everyone)
-        return any(_is_others(mr, each, account) for each in _unlisted(mr, group, others, account))
+        counts = partial(_is_others, mr, account=account)
+        return _unlisted(mr, group, others, account, counts=counts) is not None
     except AwsError as error:
         what = f"read the owners of the tenants in connection group {group.name} {when}"
         raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
@@ -319,47 +319,62 @@ def _askers(mr: Managed, group: ObservedGroup, everyone: Everyone) -> tuple[list
     return mine, others
 
 
-def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> list[Managed]:
-    """Order the resources to read: a list may not show the newest tenants yet. Those with a proven tenant
-    come first, and the namespaces take turns, so that no namespace hides another one's by creating others."""
+def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> list[tuple[Hashable, str]]:
+    """The tenants to read, each with its share: the namespace, and whether its owner is unproven. A list may
+    not show the newest tenants yet. Proven ones come first, and the namespaces take turns, so that no
+    namespace hides another one's tenant by creating others. Anyone may delete, create and edit their
+    resources at any time, so only names count, and which resource has one does not."""
     newest = sorted(others, key=lambda each: each.metadata.get("creationTimestamp") or "", reverse=True)
-    own, had = identity.namespace_of(mr), Counter[tuple[str, bool]]()
-    turns: list[tuple[tuple[bool, int, bool], Managed]] = []
+    own, had = identity.namespace_of(mr), Counter[Hashable]()
+    turns: dict[tuple[Hashable, str], tuple[bool, int, bool]] = {}
     for each in newest:
-        namespace, unproven = identity.namespace_of(each), account.memory.proofs.of(each.uid) is None
-        turns.append(((unproven, had[namespace, unproven], namespace == own), each))
-        had[namespace, unproven] += 1
-    return [each for _, each in sorted(turns, key=itemgetter(0))][:_MOST_ASKERS]
+        namespace, proof = identity.namespace_of(each), account.memory.proofs.of(each.uid)
+        unproven = proof is None
+        share = (namespace, unproven)
+        # A status may name another tenant, the proof cannot.
+        name = str(proof.id if proof else each.at_provider.get("id") or each.external_name or each.name)
+        if _NAME.fullmatch(name) and (share, name) not in turns:
+            turns[share, name] = (unproven, had[share], namespace == own)
+            had[share] += 1
+    return sorted(turns, key=turns.__getitem__)
 
 
 def _unlisted(
-    mr: Managed, group: ObservedGroup, others: Iterable[Managed], account: AccountAccess
-) -> Iterator[ObservedTenant]:
-    """Find the tenants of other resources that AWS has in the group, whether it lists them or not. Of many
-    resources each reconcile reads some; those answers are good for as long as it takes to read the others.
+    mr: Managed,
+    group: ObservedGroup,
+    others: Iterable[Managed],
+    account: AccountAccess,
+    *,
+    counts: Callable[[ObservedTenant], bool],
+) -> ObservedTenant | None:
+    """Find a tenant of other resources that counts and that AWS has in the group, whether it lists it or not.
+    Of many resources each reconcile reads some (memory/readings.py). Of a namespace with very many, it reads
+    the newest ones only: AWS refuses to delete a group with tenants, and then the provider enables it again.
 
     Raises:
         NotYet: other tenants are left to the next reconcile.
         ExternalError: AWS is throttling requests.
     """
-    reads = 0
+    reads, readings = 0, account.memory.readings
+    reading = readings.of(mr.uid, group.id)
 
-    def read(other: Managed) -> ObservedTenant | None:
+    def read(name: str) -> ObservedTenant | None:
         nonlocal reads
         reads += 1
         if reads > _MOST_LOOKS:
             words = f"reading the tenants that name connection group {group.name}"
             raise NotYet(words, after=_READ_ON_SECONDS)
-        return _in_group(mr, other, group, account.cloudfront)
+        return _in_group(mr, name, group, account.cloudfront)
 
-    for number, other in enumerate(_in_turn(mr, others, account)):
-        what = ("asker", mr.uid, group.id, other.uid, other.generation)
-        if number < _MOST_LOOKS / 2:
-            found = read(other)
-        else:
-            found = account.memory.holders.get(what, partial(read, other), free=lambda _: False)
-        if found is not None:
-            yield found
+    def found() -> Iterator[ObservedTenant | None]:
+        turns = _in_turn(mr, others, account)
+        newest, rest = turns[:_MOST_FRESH], turns[_MOST_FRESH:]
+        yield from (read(name) for _, name in newest)
+        yield from (reading.get(share, name, partial(read, name)) for share, name in reading.in_turn(rest))
+
+    there = next((each for each in found() if each is not None and counts(each)), None)
+    readings.end(reading)
+    return there
 
 
 def _asked(mr: Managed) -> Any:
@@ -367,13 +382,8 @@ def _asked(mr: Managed) -> Any:
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
-def _in_group(
-    mr: Managed, other: Managed, group: ObservedGroup, cloudfront: CloudFront
-) -> ObservedTenant | None:
+def _in_group(mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront) -> ObservedTenant | None:
     """The tenant of another resource, if AWS says that it is in the group."""
-    name = str(other.at_provider.get("id") or other.external_name or other.name)
-    if not _NAME.fullmatch(name):
-        return None
     try:
         seen = cloudfront.get_tenant(name)
     except AwsError as error:

@@ -22,6 +22,7 @@ from provider.cloudfront.memory.domain_holders import DomainHolders
 from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
+from provider.cloudfront.memory.readings import Readings
 from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
 from provider.cloudfront.memory.tag_checks import TagChecks
 from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
@@ -115,6 +116,7 @@ class AccountMemory:
         that lags behind, or from an endpoint that is not AWS's."""
         self.handed_over = SecondChecks(clock, second_check)
         """For an external resource that is to be deleted and has another owner's tag: tags may lag behind."""
+        self.readings = Readings(clock)
         self.used = BackOff(_FIRST_CHECK_OF_TENANTS)
         """For a connection group that waits for its tenants to go, which may take forever: a few such groups
         would use up the account's rate."""
@@ -179,6 +181,7 @@ class AccountMemory:
             self.dns_turns,
             self.requests,
             self.unused,
+            self.readings,
             self.handed_over,
             self.used,
             self.deletions,

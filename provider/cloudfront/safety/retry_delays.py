@@ -37,8 +37,8 @@ _T = TypeVar("_T")
 
 
 _MOST: Final = 20_000
-"""Maximum number of resources whose failures are counted: a refused resource may be deleted unnoticed, and
-anyone may create such resources again and again."""
+"""Maximum number of resources whose failures are counted, and of those that are retried soon: such a resource
+may be deleted unnoticed, and anyone may create them again and again."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,14 @@ class RetryDelays:
         self._refusals: OrderedDict[str, _Refusal] = OrderedDict()
         """The resource that was refused last is the last one."""
         self._soon: OrderedDict[str, int] = OrderedDict()
+        """The resource that was woken last is the last one."""
 
     def woken(self, uid: str) -> None:
         """What the resource waited for has happened: start over, with the first retries soon."""
         with self._lock:
             self._refusals.pop(uid, None)
             self._soon[uid] = _SOON
+            self._soon.move_to_end(uid)
             if len(self._soon) > _MOST:
                 self._soon.popitem(last=False)
 

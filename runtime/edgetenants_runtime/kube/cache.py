@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 import structlog
@@ -86,6 +87,11 @@ class Cache:
         """The objects for which the index returns that value, alone or among others."""
         with self._lock:
             return [self._objects[key] for key in self._indexed.get((index, value), ())]
+
+    def keys_by_index(self, index: str, value: str, most: int | None = None) -> list[ObjectKey]:
+        """The keys of these objects; at most as many as `most`."""
+        with self._lock:
+            return list(islice(self._indexed.get((index, value), ()), most))
 
     def on_own_write(self, listener: Callable[[ObjectChange], None]) -> None:
         """Call the listener for changes from `observed`, which the watch does not report again.

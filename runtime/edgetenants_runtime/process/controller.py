@@ -17,7 +17,7 @@ from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
-from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey, key_of
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey
 from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
 from edgetenants_runtime.providerconfigs import ProviderConfigs
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
@@ -184,6 +184,11 @@ class Controller:
         if self._active:
             self.queue.add(key, priority)
 
+    def enqueue_after(self, key: ObjectKey, seconds: float) -> None:
+        """As `enqueue`, after real seconds in which further changes cost nothing."""
+        if self._active:
+            self.queue.add_after_real(key, seconds, Priority.HIGH)
+
     def on_change(self, change: ObjectChange) -> None:
         """Handle a change of a managed resource."""
         if change.new is None:
@@ -202,8 +207,8 @@ class Controller:
 
     def on_config_change(self, config: ProviderConfigKey) -> None:
         """Handle a change of a provider config."""
-        for obj in self.informer.cache.by_index(BY_PROVIDER_CONFIG, str(config)):
-            self.enqueue(key_of(obj), Priority.LOW)
+        for key in self.informer.cache.keys_by_index(BY_PROVIDER_CONFIG, str(config)):
+            self.enqueue(key, Priority.LOW)
 
     def look_for_overdue(self) -> None:
         """Log reconciles that exceed their timeout, and replace their workers. Call it about every second."""

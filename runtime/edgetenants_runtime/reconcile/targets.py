@@ -15,7 +15,7 @@ from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.kube.cache import Cache, ObjectChange
 from edgetenants_runtime.kube.errors import Forbidden, NotFound, NotServed
 from edgetenants_runtime.kube.informer import Informer
-from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind, key_of
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.paths import at
 from edgetenants_runtime.rules.meta import MalformedAnnotation
 from edgetenants_runtime.rules.references import Ask, asks
@@ -129,7 +129,7 @@ def waiting_for(
         _one(target.plural, target.group, change.key),
         _any(target.plural, target.group, change.key.namespace),
     )
-    return [key_of(obj) for name in names for obj in cache.by_index(BY_TARGET, name)]
+    return [key for name in names for key in cache.keys_by_index(BY_TARGET, name)]
 
 
 def _is_news(kind: ManagedKind, target: ResourceKind, change: ObjectChange) -> bool:

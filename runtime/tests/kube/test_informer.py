@@ -530,8 +530,18 @@ def test_indexes_follow_the_objects() -> None:
     cache.changed(obj("b", 2) | {"colour": "red"})
     cache.changed(obj("a", 3) | {"colour": "blue"})
     assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["b"]
+    assert cache.keys_by_index("colour", "red") == [ObjectKey("shop", "b")]
     cache.deleted(obj("b", 4))
     assert cache.by_index("colour", "red") == []
+    assert cache.keys_by_index("colour", "red") == []
+
+
+def test_no_more_keys_are_read_than_asked_for() -> None:
+    cache = Cache({"colour": lambda _: "red"})
+    for number in range(5):
+        cache.changed(obj(f"toy-{number}", number + 1))
+    found = [len(cache.keys_by_index("colour", "red", most)) for most in (None, 9, 3, 0)]
+    assert found == [5, 5, 3, 0]
 
 
 def test_managed_fields_are_not_kept() -> None:

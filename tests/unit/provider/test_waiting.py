@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.cache import Cache, ChangeType, ObjectChange
-from edgetenants_runtime.managed import Managed, key_of
+from edgetenants_runtime.managed import Managed, ObjectKey, key_of
+from edgetenants_runtime.queueing.queue import WorkQueue
 from provider import waiting
 from tests.unit.provider.world import managed
 
@@ -22,19 +26,57 @@ def tenant(
     return obj
 
 
+class Counting(Cache):
+    """A cache that counts what is read of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = self.objects_read = 0
+
+    def keys_by_index(self, index: str, value: str, most: int | None = None) -> list[ObjectKey]:
+        found = super().keys_by_index(index, value, most)
+        self.entries += len(found)
+        return found
+
+    def by_index(self, index: str, value: str) -> list[Mapping[str, Any]]:
+        found = super().by_index(index, value)
+        self.entries += len(found)
+        self.objects_read += len(found)
+        return found
+
+    def get(self, key: ObjectKey) -> Mapping[str, Any] | None:
+        self.objects_read += 1
+        return super().get(key)
+
+
 class Watched:
     """Controllers of both trees, whose informers have caches and handlers."""
 
     def __init__(self) -> None:
         self.woken: list[str] = []
+        self.clock = FakeClock()
+        self.queue: WorkQueue[ObjectKey] = WorkQueue(self.clock, random.Random(1), real_clock=self.clock)
         self.hurried: list[str] = []
         self.handlers: list[Any] = []
         self.controllers = [self._controller(), self._controller()]
         waiting.follow([waiting.Waiter(each, self.hurried.append) for each in self.controllers])
 
     def _controller(self) -> Any:
-        informer = SimpleNamespace(cache=Cache(), add_handler=self.handlers.append)
-        return SimpleNamespace(informer=informer, enqueue=lambda key: self.woken.append(key.name))
+        informer = SimpleNamespace(cache=Counting(), add_handler=self.handlers.append)
+        return SimpleNamespace(informer=informer, enqueue_after=self._enqueue)
+
+    def _enqueue(self, key: ObjectKey, seconds: float) -> None:
+        self.woken.append(key.name)
+        self.queue.add_after_real(key, seconds)
+
+    def reconciled(self) -> list[str]:
+        """The tenants that are reconciled now."""
+        return [key.name for key in iter(lambda: self.queue.get(block=False), None)]
+
+    @property
+    def entries(self) -> int:
+        """How many entries of the index were read."""
+        return sum(each.informer.cache.entries for each in self.controllers)
 
     def tell(self, change: ObjectChange | None) -> None:
         assert change is not None
@@ -144,8 +186,55 @@ def test_the_tenants_of_the_same_claim_come_first(watched):
     watched.put(tenant("old", "d.test", "e.test", has=("d.test", "e.test"), **claim))
     watched.put(tenant("new", "d.test", **claim))
     watched.put(tenant("another", "d.test", "e.test"))
+    watched.put(tenant("a-third", "d.test"))
     old = tenant("old", "d.test", "e.test", version=2, **claim)
     old["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
     watched.put(old)
-    assert sorted(watched.woken) == ["another", "new"]
-    assert watched.hurried.count("another") == 1, "for e.test, for which no tenant of the claim waits"
+    assert sorted(watched.woken) == ["another", "new"], "for e.test, no tenant of the claim waits"
+
+
+# A status that anyone may write.
+
+
+@pytest.mark.parametrize(("waiting_for_them", "domains"), [(20, 10), (100, 200)])
+def test_a_forged_status_wakes_each_tenant_once_and_costs_little(watched, waiting_for_them, domains):
+    names = [f"d{number}.test" for number in range(domains)]
+    for number in range(waiting_for_them):
+        watched.put(tenant(f"waits-{number}", *names))
+    watched.put(tenant("forger", has=tuple(names)))
+    cache = watched.controllers[0].informer.cache
+    cache.entries = cache.objects_read = 0
+    watched.put(tenant("forger", version=2))
+    assert sorted(watched.woken) == sorted(f"waits-{number}" for number in range(waiting_for_them))
+    assert watched.hurried == [f"waits-{number}" for number in range(waiting_for_them)]
+    assert watched.entries <= 2000
+    assert cache.objects_read <= waiting_for_them
+
+
+@pytest.mark.parametrize("tree", [0, 1])
+def test_one_domain_that_very_many_wait_for_wakes_some_of_them(watched, tree):
+    for number in range(2100):
+        watched.put(tenant(f"waits-{number}", "d.test"), tree=tree)
+    watched.put(tenant("forger", has=("d.test",)))
+    watched.put(tenant("forger", version=2))
+    assert len(set(watched.woken)) == len(watched.woken) == 2000
+
+
+def test_who_waits_for_the_last_of_many_domains_is_woken(watched):
+    names = [f"d{number:03}.test" for number in range(500)]
+    watched.put(tenant("takes-over", *names))
+    watched.put(tenant("rival", *names))
+    watched.put(tenant("waits-for-last", names[-1]))
+    watched.put(tenant("old", has=tuple(names)))
+    watched.put(tenant("old", version=2))
+    assert sorted(watched.woken) == ["rival", "takes-over", "waits-for-last"]
+
+
+def test_many_changes_in_a_moment_reconcile_a_tenant_once(watched):
+    for version in range(2, 52, 2):
+        watched.put(tenant("giver", has=("a.test",), version=version))
+        watched.put(tenant("giver", version=version + 1))
+        watched.clock.advance(0.01)
+    assert watched.reconciled() == []
+    watched.clock.advance(1.0)
+    assert watched.reconciled() == ["waits"]

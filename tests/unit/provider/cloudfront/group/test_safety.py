@@ -4,6 +4,7 @@ by a user who disables it."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -171,9 +172,26 @@ def test_a_resource_of_another_namespace_counts_when_aws_says_so():
     assert world.gone
 
 
-def lies(world: Shared, count: int) -> list[dict[str, Any]]:
-    told = {"id": "dt_none", "connectionGroupId": world.group.id}
-    return [cached("hostile", asked=world.group.id, **told) for _ in range(count)]
+def lies(world: Shared, count: int, namespace: str = "hostile") -> list[dict[str, Any]]:
+    told = {"connectionGroupId": world.group.id}
+    found = [cached(namespace, asked=world.group.id, id=f"{namespace}-{n}", **told) for n in range(count)]
+    for number, each in enumerate(found):
+        each["metadata"]["creationTimestamp"] = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+    return found
+
+
+def passes_until(
+    world: Shared, done: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None
+) -> int:
+    """The reconciles that it takes, at most a hundred."""
+    for passes in range(1, 100):
+        assert world.reconcile().count("GetDistributionTenant") <= 20
+        if done():
+            return passes
+        world.clock.advance(getattr(world.error, "after", None) or 5)
+        world.cloudfront.deploy()
+        meanwhile()
+    raise AssertionError(world.error)
 
 
 @pytest.mark.parametrize("error", [None, AwsError("G", "AccessDenied", "of another account", status=403)])
@@ -183,27 +201,129 @@ def test_many_of_another_namespace_that_lie_cost_little_and_do_not_block_a_delet
     if error:
         world.cloudfront.refuse["GetDistributionTenant"] = error
     world.delete()
-    passes = 0
-    while not world.gone:
-        assert world.reconcile().count("GetDistributionTenant") <= 20
-        world.clock.advance(getattr(world.error, "after", None) or 5)
-        world.cloudfront.deploy()
-        passes += 1
-        assert passes < 30
-    read = world.cloudfront.journal.count("GetDistributionTenant")
-    assert read < 500
+    assert passes_until(world, lambda: world.gone) < 6
+    assert world.cloudfront.journal.count("GetDistributionTenant") <= 20 + 10 * 5
 
 
-@pytest.mark.parametrize("newer", [30, 500])
-def test_a_resource_that_counts_is_not_hidden_by_newer_ones_of_another_namespace(newer):
+class Stranger:
+    """The author of many resources in other namespaces, who changes them all after each reconcile."""
+
+    def __init__(self, world: Shared, how: str, namespaces: int = 1, each: int = 100) -> None:
+        self.world, self.how, self.times = world, how, 0
+        self.made = [lie for n in range(namespaces) for lie in lies(world, each, f"ns-{n}")]
+        world.cached = [*world.cached, *self.made]
+
+    def act(self) -> None:
+        self.times += 1
+        for number, each in enumerate(self.made):
+            match self.how:
+                case "edits":
+                    each["metadata"]["generation"] = self.times + 1
+                case "deletes and creates":
+                    each["metadata"]["uid"] = f"made {self.times} {number}"
+                    each["metadata"]["creationTimestamp"] = f"2026-01-02T00:{self.times:02}:00Z"
+                case "names others":
+                    each["status"]["atProvider"]["id"] = f"dt_{self.times}_{number}"
+                case "renames":
+                    each["metadata"]["annotations"] = {
+                        "crossplane.io/external-name": f"x{self.times}-{number}"
+                    }
+                    each["status"]["atProvider"].pop("id", None)
+
+
+@pytest.mark.parametrize("how", ["edits", "deletes and creates", "names others", "renames"])
+@pytest.mark.parametrize(("namespaces", "each", "most"), [(1, 22, 6), (1, 200, 6), (30, 20, 24)])
+def test_who_changes_resources_that_name_a_group_does_not_block_its_deletion(how, namespaces, each, most):
+    world = Shared()
+    stranger = Stranger(world, how, namespaces, each)
+    world.delete()
+    assert passes_until(world, lambda: world.gone, stranger.act) <= most
+
+
+@pytest.mark.parametrize("how", ["edits", "names others"])
+@pytest.mark.parametrize("less", [{"enabled": False}, {"ipv6Enabled": False}], ids=str)
+def test_who_changes_resources_that_name_a_group_does_not_block_its_changes(how, less):
+    world = Shared()
+    stranger = Stranger(world, how)
+    world.edit(**less)
+    before = world.group
+    assert passes_until(world, lambda: world.group != before, stranger.act) <= 6
+
+
+@pytest.mark.parametrize(("namespaces", "newer"), [(1, 30), (1, 500), (30, 20)])
+def test_a_resource_that_counts_is_not_hidden_by_newer_ones_of_another_namespace(namespaces, newer):
     world = Shared()
     id_ = world.use(name="secret.customer")
-    world.cached = [cached("secret", asked=world.group.id, id=id_), *lies(world, newer)]
-    for number, each in enumerate(world.cached):
-        each["metadata"]["creationTimestamp"] = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+    world.cached = [cached("secret", asked=world.group.id, id=id_)]
+    world.cached[0]["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    stranger = Stranger(world, "names others", namespaces, newer)
+    world.delete()
+    for _ in range(30):
+        world.looks(1)
+        stranger.act()
+    assert "moved: 1 more, named in the provider's log" in world.error.message
+
+
+def test_a_proven_tenant_is_not_hidden_by_others_of_its_namespace_or_by_its_status():
+    world = Shared()
+    id_ = world.use(name="hostile.site")
+    hidden = cached("hostile", asked=world.group.id, id="dt_none")
+    hidden["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    world.memory.proofs.note(hidden["metadata"]["uid"], world.cloudfront.tenants[id_])
+    world.cached = [hidden, *lies(world, 500)]
     world.delete()
     world.looks()
     assert "moved: 1 more, named in the provider's log" in world.error.message
+
+
+def test_the_newest_tenant_of_each_namespace_is_read_each_time():
+    world = Shared()
+    late = cached("secret", asked=world.group.id)
+    late["metadata"] |= {"name": "late", "creationTimestamp": "2025-01-01T00:00:00Z"}
+    late["metadata"]["annotations"]["crossplane.io/external-name"] = "secret.late"
+    world.cached = [late, *lies(world, 500)]
+    world.delete()
+    world.looks(1)
+    world.use(name="secret.late")
+    world.looks(1)
+    assert "waits for its tenants" in world.error.message
+
+
+def test_proven_tenants_are_read_first():
+    world = Shared()
+    id_ = world.use(name="secret.customer")
+    proven = cached("secret", asked=world.group.id, id=id_)
+    proven["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    world.memory.proofs.note(proven["metadata"]["uid"], world.cloudfront.tenants[id_])
+    world.cached = [proven]
+    Stranger(world, "edits", namespaces=30, each=20)
+    world.delete()
+    assert world.reconcile().count("GetDistributionTenant") == 1
+    assert "waits for its tenants" in world.error.message
+
+
+def test_a_group_with_a_hidden_tenant_that_aws_knows_of_is_enabled_again():
+    """Nothing but junk of its own namespace hides it."""
+    world = Shared()
+    id_ = world.use(name="hostile.site")
+    world.cached = [cached("hostile", asked=world.group.id, id=id_), *lies(world, 500)]
+    world.cached[0]["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    world.delete()
+    passes_until(world, lambda: "waits for its tenants" in str(world.error))
+    assert world.group.enabled
+    assert "UpdateConnectionGroup" in world.cloudfront.journal
+
+
+def test_a_tenant_that_was_found_late_is_found_again_without_reading_all():
+    world = Shared()
+    id_ = world.use(name="secret.customer")
+    world.cached = [*lies(world, 30), cached("hostile", asked=world.group.id, id=id_)]
+    world.cached[-1]["metadata"]["creationTimestamp"] = "2026-01-01T00:10:30Z"
+    world.delete()
+    passes_until(world, lambda: "waits for its tenants" in str(world.error))
+    world.clock.advance(world.error.after)
+    assert world.reconcile().count("GetDistributionTenant") == 10
+    assert "waits for its tenants" in world.error.message
 
 
 @pytest.mark.parametrize("name", ["..", "", "x" * 9000, "dt_1?domain=a", "dt 1", "-"])

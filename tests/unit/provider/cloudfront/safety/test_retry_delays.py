@@ -215,6 +215,17 @@ def test_calls_are_made_on_behalf_of_the_resources_namespace(client, patient):
     assert caller() == ""
 
 
+def test_what_was_woken_and_deleted_unnoticed_does_not_fill_the_memory(client, monkeypatch):
+    delays = RetryDelays(60.0)
+    monkeypatch.setattr("provider.cloudfront.safety.retry_delays._MOST", 3)
+    patient = DelayedRetryClient(client, delays, "config 1")
+    for uid in ("gone", "a", "b", "c", "a", "d"):
+        delays.woken(uid)
+    assert len(delays._soon) == 3
+    first = {uid: failures(client, patient, Managed(managed(uid=uid)), 1) for uid in "abcd"}
+    assert first == {"a": ["Backoff"], "b": ["Poll"], "c": ["Backoff"], "d": ["Backoff"]}
+
+
 def test_what_was_refused_and_deleted_unnoticed_does_not_fill_the_memory(client, patient, monkeypatch):
     """A resource that never got the finalizer is deleted at once: no reconcile sees it go."""
     monkeypatch.setattr("provider.cloudfront.safety.retry_delays._MOST", 3)
