@@ -4,6 +4,8 @@ A call without an answer takes its worker until the time-out; one whose answer d
 So after a few such calls, only one call at a time is sent to that service, and all others fail at once. The
 first answer ends this.
 
+While a call is under way for unusually long, few are sent beside it.
+
     closed ── 3 calls without an answer ──▶ open: one call at a time ── an answer ──▶ closed
 
 The times are real, because it is the connection that hangs.
@@ -15,7 +17,7 @@ import threading
 from typing import Final
 
 from edgetenants_runtime.clock import Clock, SystemClock
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 
 __all__ = ["Circuit"]
 
@@ -27,6 +29,11 @@ shorter."""
 _MOST_LATE: Final = 4
 """Calls that may hang for longer than that. Each takes a worker."""
 _AGAIN_SECONDS: Final = 10.0
+_SLOW_SECONDS: Final = 5.0
+"""After this, a call that is under way takes unusually long."""
+_MOST_BESIDE: Final = 4
+"""Calls that may be under way if one of them does."""
+_SOON_SECONDS: Final = 2.0
 
 
 class Circuit:
@@ -49,11 +56,16 @@ class Circuit:
         with self._lock:
             self._under_way.pop(threading.get_ident(), None)
             now = self._clock.now()
-            late = sum(now - began > _LATE_SECONDS for began in self._under_way.values())
-            tried = late < len(self._under_way) or late >= _MOST_LATE
+            lasting = [now - began for began in self._under_way.values()]
+            late = sum(seconds > _LATE_SECONDS for seconds in lasting)
+            tried = late < len(lasting) or late >= _MOST_LATE
             if self._failures + late >= _FAILURES and tried:
                 words = "AWS does not answer; one call at a time is sent until it does"
                 raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
+            if len(lasting) >= _MOST_BESIDE and max(lasting) > _SLOW_SECONDS:
+                raise AwsError(
+                    operation, PAUSED, "AWS answers slowly, so few calls are sent", after=_SOON_SECONDS
+                )
             self._under_way[threading.get_ident()] = now
 
     def ended(self, *, answered: bool) -> None:

@@ -13,7 +13,7 @@ from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import Caller
 from provider.cloudfront.aws.circuits import Circuit
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 from tests.unit.provider.cloudfront.account.test_sessions import config
 
 OPERATION = "GetDistributionTenant"
@@ -34,7 +34,8 @@ class Line:
         refused = worker.submit(self.circuit.begin, OPERATION).exception(10)
         if refused is not None:
             assert isinstance(refused, AwsError)
-            assert (refused.sent, refused.after, refused.code) == (False, 10.0, "Endpoint")
+            assert not refused.sent
+            assert (refused.after, refused.code) in ((10.0, "Endpoint"), (2.0, PAUSED))
             return None
         return lambda answered: worker.submit(lambda: self.circuit.ended(answered=answered)).result(10)
 
@@ -72,6 +73,17 @@ def test_after_three_time_outs_one_call_at_a_time_is_sent(line: Line) -> None:
     assert line.begins() is None
     probe(True)
     assert all(line.begins() for _ in range(10))
+
+
+def test_few_calls_are_sent_beside_one_that_takes_long(line: Line) -> None:
+    """The first ones that hang must not take all workers until their time-out."""
+    slow = line.begins()
+    line.clock.advance(6)
+    assert slow
+    others = [line.begins() for _ in range(10)]
+    assert [bool(each) for each in others] == [True] * 3 + [False] * 7
+    slow(True)
+    assert all(line.begins() for _ in range(10)), "the others are not late"
 
 
 def test_calls_that_hang_count_before_they_end(line: Line) -> None:
