@@ -437,11 +437,11 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(
-        "calls that drip do not count",
+        "one answer that drips keeps all from trying",
         "cloudfront/aws/circuits.py",
-        "late = sum(seconds > _LATE_SECONDS",
-        "late = sum(seconds > 1e9",
-        "an endpoint that sends a byte a second takes all workers",
+        "any(seconds <= _LATE_SECONDS for seconds in lasting)",
+        "bool(lasting)",
+        "an account stays without calls after its endpoint has recovered",
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(

@@ -22,17 +22,15 @@ from provider.cloudfront.aws.errors import PAUSED, AwsError
 __all__ = ["Circuit"]
 
 _FAILURES: Final = 3
-"""Calls without an answer, in a row or at the same time, that open the circuit."""
+"""Calls without an answer, in a row, that open the circuit."""
 _LATE_SECONDS: Final = 35.0
-"""After this, a call that is under way counts as one without an answer. Time-outs of single reads are
-shorter."""
-_MOST_LATE: Final = 4
-"""Calls that may hang for longer than that. Each takes a worker."""
+"""After this, another call is tried beside one that is still under way. Time-outs are shorter, but not those of
+an answer that drips."""
 _AGAIN_SECONDS: Final = 10.0
 _SLOW_SECONDS: Final = 5.0
 """After this, a call that is under way takes unusually long."""
 _MOST_BESIDE: Final = 4
-"""Calls that may be under way if one of them does."""
+"""Calls that may be under way if one of them does. Each takes a worker."""
 _SOON_SECONDS: Final = 2.0
 
 
@@ -57,9 +55,8 @@ class Circuit:
             self._under_way.pop(threading.get_ident(), None)
             now = self._clock.now()
             lasting = [now - began for began in self._under_way.values()]
-            late = sum(seconds > _LATE_SECONDS for seconds in lasting)
-            tried = late < len(lasting) or late >= _MOST_LATE
-            if self._failures + late >= _FAILURES and tried:
+            tries = any(seconds <= _LATE_SECONDS for seconds in lasting) or len(lasting) >= _MOST_BESIDE
+            if self._failures >= _FAILURES and tries:
                 words = "AWS does not answer; one call at a time is sent until it does"
                 raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
             if len(lasting) >= _MOST_BESIDE and max(lasting) > _SLOW_SECONDS:
