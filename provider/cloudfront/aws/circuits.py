@@ -24,8 +24,8 @@ __all__ = ["Circuit"]
 _FAILURES: Final = 3
 """Calls without an answer, in a row, that open the circuit."""
 _LATE_SECONDS: Final = 35.0
-"""After this, another call is tried beside one that is still under way. Time-outs are shorter, but not those of
-an answer that drips."""
+"""After this, another call is tried beside one that is still under way. Time-outs are shorter, but an answer
+that drips has none."""
 _AGAIN_SECONDS: Final = 10.0
 _SLOW_SECONDS: Final = 5.0
 """After this, a call that is under way takes unusually long."""
