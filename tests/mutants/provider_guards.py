@@ -54,7 +54,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "annotations of any length are read for each move",
         "cloudfront/domain/moves.py",
-        "    if len(text) > _LONGEST[annotation]:\n        return frozenset()\n",
+        "    if len(text) > LONGEST[annotation]:\n        return frozenset()\n",
         "",
         "a namespace with a hundred long annotations keeps a core busy",
         ("unit/provider/cloudfront/domain/test_moves.py",),

@@ -18,7 +18,7 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
+__all__ = ["GIVE_ANNOTATION", "LONGEST", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
 
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the receiving resource: the ids of the tenants whose domains it may take, separated by commas."""
@@ -33,7 +33,7 @@ _MOST_IDS: Final = 200
 _LONGEST_ID: Final = 128
 _LONGEST_ADDRESS: Final = 320
 """A namespace, a slash, and a name in CloudFront."""
-_LONGEST: Final = {
+LONGEST: Final = {
     TAKE_ANNOTATION: _MOST_IDS * (_LONGEST_ID + len(", ")),
     GIVE_ANNOTATION: _MOST_IDS * (_LONGEST_ADDRESS + len(", ")),
 }
@@ -50,10 +50,10 @@ def taken_from(mr: Managed) -> frozenset[str]:
 
 def unreadable(mr: Managed) -> str:
     """What is wrong with the ids of the tenants whose domains this resource may take; "" if nothing is."""
-    length, longest = len(mr.annotations.get(TAKE_ANNOTATION, "")), _LONGEST[TAKE_ANNOTATION]
-    ids = taken_from(mr)
-    if length > longest:
-        return f"expected at most {longest} characters, got {length}"
+    longest, ids = LONGEST[TAKE_ANNOTATION], taken_from(mr)
+    if len(mr.annotations.get(TAKE_ANNOTATION, "")) > longest:
+        # The runtime keeps no more of it, so its length is unknown here.
+        return f"expected at most {longest} characters, got more"
     if len(ids) > _MOST_IDS:
         return f"expected at most {_MOST_IDS} ids, got {len(ids)}"
     long = max(map(len, ids), default=0)
@@ -221,6 +221,6 @@ def _goes(mr: Managed) -> bool:
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:
     text = mr.annotations.get(annotation, "")
-    if len(text) > _LONGEST[annotation]:
+    if len(text) > LONGEST[annotation]:
         return frozenset()
     return frozenset(filter(None, (part.strip() for part in text.split(","))))

@@ -12,6 +12,7 @@ from edgetenants_runtime.clock import SystemClock, pause, utc_now
 from edgetenants_runtime.kube.cache import Cache, ObjectChange
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.kube.objects import Objects
+from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.rules import status
 from edgetenants_runtime.rules.status import Report
@@ -64,6 +65,7 @@ class ManagedWriter:
         if annotations:
             metadata["annotations"] = dict(annotations)
         if tuple(finalizers) != mr.finalizers:
+            check_whole(self._kind, mr.metadata, "finalizers")
             metadata["finalizers"] = list(finalizers)
         return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))
 
@@ -108,7 +110,7 @@ class ManagedWriter:
             try:
                 return self._patch_status(mr, patch)
             except Conflict:
-                fresh = Managed(self._objects.get(self._kind, mr.key))
+                fresh = Managed(self._cache.kept(self._objects.get(self._kind, mr.key)))
                 if attempt == _STATUS_ATTEMPTS or fresh.uid != mr.uid:
                     raise
                 mr = fresh
@@ -120,7 +122,8 @@ class ManagedWriter:
         metadata = self._under_way.get(change.key)
         if metadata is None or change.old is None or change.new is None:
             return False
-        return Managed(_with(change.old, metadata)).asked_for == Managed(change.new).asked_for
+        wanted = self._cache.kept(_with(change.old, metadata))
+        return Managed(wanted).asked_for == Managed(change.new).asked_for
 
     def forget(self, uid: str) -> None:
         """The resource was deleted."""
@@ -150,7 +153,8 @@ class ManagedWriter:
             self._cache.observed(written)
         finally:
             del self._under_way[mr.key]
-        return Managed(written)
+        # As the cache has it: the reconcile compares it with what it read there.
+        return Managed(self._cache.kept(written))
 
 
 def _with(obj: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:

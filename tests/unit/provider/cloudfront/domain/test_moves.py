@@ -589,7 +589,7 @@ def read(monkeypatch) -> list[tuple[str, str]]:
 
 
 def of_blue(obj: dict) -> dict:
-    """The same in a second namespace, which gives to nobody of the first."""
+    """The same in a second namespace, which gives to no one in the first."""
     obj["metadata"] |= {"namespace": "blue", "uid": f"blue {obj['metadata']['uid']}"}
     obj["metadata"]["annotations"][GIVE_ANNOTATION] = "some/one"
     return obj
@@ -662,4 +662,4 @@ def test_annotations_of_a_quarter_megabyte_are_not_read():
     world.obj["metadata"]["annotations"][TAKE_ANNOTATION] = ids
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
-    assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got {len(ids)}" in world.error.message
+    assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got more" in world.error.message
