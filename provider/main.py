@@ -19,6 +19,7 @@ from apis import kinds
 from apis.kinds import Kind
 from edgetenants_runtime import logs, open_files
 from edgetenants_runtime.api.model import Scope
+from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
@@ -34,10 +35,15 @@ from provider.admission.rules import Facts
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
+from provider.cloudfront.domain import moves
+from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
 from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
+from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION
 from provider.cloudfront.safety.holds import ConfigOf
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
+from provider.cloudfront.state.creating import CREATING_IN
+from provider.cloudfront.state.identity import DEDICATED_ANNOTATION
 from provider.options import Policy, Webhooks
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
@@ -55,6 +61,15 @@ _CREDENTIALED = ("assumeRoleChain",)
 identity."""
 _SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
 """Fields in which ProviderConfigs refer to Secrets."""
+
+_ANNOTATIONS = {
+    **dict.fromkeys(
+        (ADOPT_ANNOTATION, CONFIRM_ANNOTATION, CREATING_IN, DEDICATED_ANNOTATION, DRY_RUN_ANNOTATION),
+        LONGEST_ANNOTATION,
+    ),
+    **moves.LONGEST,
+}
+"""What the provider reads of the annotations of managed resources, in characters. It does not keep others."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,7 @@ def wire(
                 restricted_fields=_RESTRICTED,
                 credentialed_fields=_CREDENTIALED,
                 secret_paths=_SECRETS,
+                annotations={CONFIRM_ANNOTATION: LONGEST_ANNOTATION},
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
@@ -224,6 +240,7 @@ def managed_kind(kind: Kind) -> ManagedKind:
         namespaced=kind.scope is Scope.NAMESPACED,
         deterministic_name=True,
         references=kind.references,
+        annotations=_ANNOTATIONS,
         late_initialized=kind.late_initialized,
     )
 

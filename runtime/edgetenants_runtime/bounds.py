@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 __all__ = [
+    "LONGEST_ANNOTATION",
     "LONGEST_EVENT",
     "LONGEST_MESSAGE",
     "LONGEST_REQUEST",
@@ -29,9 +30,13 @@ LONGEST_WAIT: Final = 30 * 24 * 3600.0
 _NO_NUMBER: Final = 60.0
 """Seconds used for a duration that is not a number."""
 
-LONGEST_MESSAGE: Final = 32_768
-"""Characters in the message of a condition: the limit of Kubernetes' own type."""
-MOST_CONDITIONS: Final = 32
+LONGEST_ANNOTATION: Final = 2_048
+"""Characters of an annotation that are read, unless its kind declares another number: those of an ARN, the
+longest external name."""
+LONGEST_MESSAGE: Final = 8_192
+"""Characters in the message of a condition. Kubernetes' own type has 32,768, which anyone who may write
+a status can use in each condition, and the provider keeps them in memory."""
+MOST_CONDITIONS: Final = 20
 """Conditions in a status. The API server rejects a status with more than its schema allows."""
 LONGEST_REQUEST: Final = 256
 """Characters of status.lastHandledReconcileAt."""

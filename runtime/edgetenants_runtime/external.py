@@ -106,7 +106,8 @@ class Observation:
     interval."""
     creation_record: Mapping[str, str] = field(default_factory=dict)
     """Annotations to record before a creation, such as the account that it goes to. The runtime writes them
-    with the external-create-pending annotation. A client that sets them calls `announce` in `create`."""
+    with the external-create-pending annotation. A client that sets them calls `announce` in `create`, and its
+    kind declares them (`ManagedKind.annotations`)."""
     announce: Callable[[], None] = field(default=_announced, repr=False, compare=False)
     """Set by the runtime in the `seen` of `create`. A client with a `creation_record` calls it directly
     before each call that may create something, and lets its exceptions pass. After a recorded refusal it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -66,6 +66,9 @@ class ManagedKind(ResourceKind):
     late_initialized: tuple[str, ...] = ()
     """Paths below spec.forProvider that may be filled in from the observed state. None of them may be the
     field of a reference: the filled-in value would override the reference permanently."""
+    annotations: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Annotations that the provider reads or writes besides Crossplane's, each with the number of characters
+    that it reads. Others are not in the `Managed` that a client gets: the runtime does not keep them."""
     immutable: tuple[str, ...] = ()
     """Paths below spec.forProvider that the external API cannot change after the creation. If one differs,
     the runtime reports an error and updates nothing."""

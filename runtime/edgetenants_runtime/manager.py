@@ -16,6 +16,7 @@ import structlog
 from edgetenants_runtime import logs
 from edgetenants_runtime.admission.server import Certificate, Check, WebhookServer
 from edgetenants_runtime.api.managed import ManagementPolicy
+from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.kube import crds
@@ -181,6 +182,7 @@ class Manager:
             kind,
             self._rng,
             indexes={BY_PROVIDER_CONFIG: by_provider_config, targets.BY_TARGET: targets.by_target(kind)},
+            annotations={own.confirm_annotation: LONGEST_ANNOTATION} if own.confirm_annotation else {},
             gate=lambda: self._served(kind),
             exists=lambda: self._exists(kind),
         )

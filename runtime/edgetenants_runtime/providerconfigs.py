@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -56,6 +56,9 @@ class ConfigKinds:
     they would use the provider's own identity."""
     secret_paths: tuple[str, ...] = ("credentials.secretRef",)
     """Paths in spec that refer to Secrets. The Secrets are protected while the config is in use."""
+    annotations: Mapping[str, int] = field(default_factory=dict)
+    """Annotations of a config that the provider reads, each with the number of characters that it reads.
+    Others are not in `ResolvedConfig.annotations`."""
     secret_mark: str = ""
     """Finalizer and label of Secrets in use, `domain/name`. Unset: `in-use` in the group of the usages, which
     belongs to this provider. Two providers, or two trees, never release each other's Secrets."""
@@ -86,7 +89,7 @@ class ProviderConfigs:
             gate, exists = partial(access.served, kind), partial(access.exists, kind)
             return Informer(client, kind, rng, gate=gate, exists=exists, **options)
 
-        self._configs = {kind.kind: informer(kind) for kind in kinds.configs}
+        self._configs = {kind.kind: informer(kind, annotations=kinds.annotations) for kind in kinds.configs}
         self._usages = informer(kinds.usage, indexes={BY_CONFIG: by_config})
         self._tracker = UsageTracker(client, self._usages)
         self._secrets = HeldSecrets(

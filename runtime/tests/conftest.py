@@ -28,6 +28,8 @@ from edgetenants_runtime.testing import TOYS, FakeObjects, FakeRecorder, Journal
 pytest.register_assert_rewrite("edgetenants_runtime.testing.cases")
 
 Json = dict[str, Any]
+ASKS = "asks which version the server has reached"
+"""Marks a list of one object between two watches."""
 
 
 class ScriptedServer:
@@ -59,8 +61,8 @@ class ScriptedServer:
         self.over = threading.Event()
 
     def queries(self, *, watch: bool) -> list[dict[str, str]]:
-        """The queries of all lists, but for those of one object, or of all watches."""
-        queries = [q for m, _, q, _ in list(self.requests) if m == "GET" and q and q.get("limit") != "1"]
+        """The queries of all lists, but for those that only ask for the version, or of all watches."""
+        queries = [q for m, _, q, _ in list(self.requests) if m == "GET" and q and ASKS not in q]
         return [q for q in queries if ("watch" in q) is watch]
 
     def next(self, script: list[Any]) -> Any:
@@ -74,9 +76,10 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
 
         def do_GET(self) -> None:
             query = dict(parse_qsl(urlparse(self.path).query))
-            self.note(query, None)
-            if query.get("limit") == "1":
+            if query.get("limit") == "1" and script.queries(watch=True):
+                self.note(query | {ASKS: "yes"}, None)
                 return self.answer(200, {"metadata": {"resourceVersion": script.reached}, "items": []})
+            self.note(query, None)
             crds = urlparse(self.path).path.endswith("/customresourcedefinitions")
             if crds and query:
                 return self.stream(script.crd_events) if "watch" in query else self.answer(*script.crds)

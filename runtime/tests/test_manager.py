@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
+from edgetenants_runtime.api.annotations import PAUSED
 from edgetenants_runtime.clock import FakeClock, Stopwatch, pause
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.client import KubeClient
@@ -151,7 +152,7 @@ def test_only_what_people_ask_for_wakes_a_resource(
     api: Any, manager: Manager, outside: Client, until: Until
 ) -> None:
     status_only = named("a", resourceVersion="20") | {"status": {"x": 1}}
-    annotated = named("a", resourceVersion="21", annotations={"x": "y"}) | {"status": {"x": 1}}
+    annotated = named("a", resourceVersion="21", annotations={PAUSED: "no"}) | {"status": {"x": 1}}
     lines = [
         {"type": "MODIFIED", "object": status_only},
         {"type": "ADDED", "object": named("b", resourceVersion="22")},

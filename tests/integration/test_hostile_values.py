@@ -44,7 +44,7 @@ def test_an_annotation_of_a_quarter_megabyte_is_told_briefly(teams: Teams, annot
         red.world.kubectl("create", "-f", "-", input=json.dumps(big))
         red.looked_at(f"big-{short}", seconds=30)
         conditions = red.get(f"big-{short}", "edt")["status"]["conditions"]
-        assert max(len(c.get("message", "")) for c in conditions) <= 32_768
+        assert max(len(c.get("message", "")) for c in conditions) <= 8_192
         if short == "external-name":
             red.told(f"big-{short}", "crossplane.io/external-name")
 

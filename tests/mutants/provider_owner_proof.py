@@ -255,8 +255,8 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "who gives names a tenant and not its namespace",
         "cloudfront/domain/moves.py",
-        "_address(receiver) in _listed(giver, GIVE_ANNOTATION)",
-        "str(receiver.external_name) in _listed(giver, GIVE_ANNOTATION)",
+        "_address(receiver) in self.read(giver, GIVE_ANNOTATION)",
+        "str(receiver.external_name) in self.read(giver, GIVE_ANNOTATION)",
         "whoever has the name first is given the domains",
         ("unit/provider/cloudfront/domain/test_moves.py",),
     ),

@@ -307,7 +307,7 @@ GUARDING = (
     Mutation(
         "a user's edit in the middle of a write is overlooked",
         "reconcile/writer.py",
-        "        return Managed(_with(change.old, metadata)).asked_for == Managed(change.new).asked_for\n",
+        "        return Managed(wanted).asked_for == Managed(change.new).asked_for\n",
         "        return True\n",
         "a user's annotation waits for the next poll",
         ("reconcile/test_writes.py",),

@@ -35,6 +35,7 @@ from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
+from tests.mutants.runtime_memory import RUNTIME_MEMORY
 from tests.mutants.runtime_pages import RUNTIME_PAGES
 
 
@@ -72,6 +73,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_CONTRACT,
             *RUNTIME_KUBERNETES,
             *RUNTIME_LEFTOVERS,
+            *RUNTIME_MEMORY,
             *RUNTIME_PAGES,
         ),
     ),

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
+from edgetenants_runtime import deadline
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["GIVE_ANNOTATION", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
+__all__ = ["GIVE_ANNOTATION", "LONGEST", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
 
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the receiving resource: the ids of the tenants whose domains it may take, separated by commas."""
@@ -31,11 +33,14 @@ _MOST_IDS: Final = 200
 _LONGEST_ID: Final = 128
 _LONGEST_ADDRESS: Final = 320
 """A namespace, a slash, and a name in CloudFront."""
-_LONGEST: Final = {
+LONGEST: Final = {
     TAKE_ANNOTATION: _MOST_IDS * (_LONGEST_ID + len(", ")),
     GIVE_ANNOTATION: _MOST_IDS * (_LONGEST_ADDRESS + len(", ")),
 }
 """Characters. The provider reads these annotations of other resources too, so it reads no longer ones."""
+_MOST_ASKED: Final = 1_000
+"""How often one search asks whether a resource agrees to another. Anyone can create resources by the hundred
+that take domains from one another, and each of their lists is long."""
 
 
 def taken_from(mr: Managed) -> frozenset[str]:
@@ -45,10 +50,10 @@ def taken_from(mr: Managed) -> frozenset[str]:
 
 def unreadable(mr: Managed) -> str:
     """What is wrong with the ids of the tenants whose domains this resource may take; "" if nothing is."""
-    length, longest = len(mr.annotations.get(TAKE_ANNOTATION, "")), _LONGEST[TAKE_ANNOTATION]
-    ids = taken_from(mr)
-    if length > longest:
-        return f"expected at most {longest} characters, got {length}"
+    longest, ids = LONGEST[TAKE_ANNOTATION], taken_from(mr)
+    if len(mr.annotations.get(TAKE_ANNOTATION, "")) > longest:
+        # The runtime keeps no more of it, so its length is unknown here.
+        return f"expected at most {longest} characters, got more"
     if len(ids) > _MOST_IDS:
         return f"expected at most {_MOST_IDS} ids, got {len(ids)}"
     long = max(map(len, ids), default=0)
@@ -90,7 +95,7 @@ class Mover:
             held = leaving.held_back(self.mr, going)
             return f"That tenant is being deleted, which frees the domain. {held or 'No action is needed'}"
         sources = () if agreed and not self.wanted else self._sources(holder, owner)
-        if not agreed and not any(_gives(source, self.mr) for source in sources):
+        if not agreed and not any(self._lists.gives(source, self.mr) for source in sources):
             return (
                 "Release the domain there, remove it here, or move it: set the annotation "
                 f"{GIVE_ANNOTATION} of the resource that has it to {_address(self.mr)}"
@@ -141,41 +146,72 @@ class Mover:
         """Whether the domain would move on from here and back again: the giving resource takes domains from
         this one, or from one that does, and so on, in any namespaces. Only moves count to which the giving
         resource agrees. Otherwise any resource could state the id of a tenant, to keep a domain from
-        moving."""
-        own, takers = self.mr.at_provider.get("id"), self._takers()
-        ahead, met = list(sources), set[str]()
+        moving. A search that is too long for an answer keeps no domain from moving either."""
+        own, lists = _id(self.mr), self._lists
+        takers, ahead, asked = dict(lists.takers), list(sources), 0
         while ahead:
+            deadline.check("the search for moves without end")
             receiver = ahead.pop()
-            taken = taken_from(receiver)
-            if own in taken and _agrees(self.mr, receiver):
+            taken = lists.read(receiver, TAKE_ANNOTATION)
+            if own in taken and lists.agrees(self.mr, receiver):
                 return True
-            others = (mr for id_ in taken for mr in takers.get(id_, ()) if mr.uid not in met)
-            further = [mr for mr in others if _agrees(mr, receiver)]
-            ahead += further
-            met |= {mr.uid for mr in further}
+            for id_ in sorted(taken & takers.keys()):
+                others = takers.pop(id_)
+                asked += len(others)
+                if asked > _MOST_ASKED:
+                    return False
+                agreed = {mr.uid for mr in others if lists.agrees(mr, receiver)}
+                ahead += (mr for mr in others if mr.uid in agreed)
+                takers[id_] = [mr for mr in others if mr.uid not in agreed]
         return False
 
-    def _takers(self) -> dict[str, list[Managed]]:
+    @cached_property
+    def _lists(self) -> _Lists:
+        return _Lists(self.mr, self.everyone())
+
+
+class _Lists:
+    """What the resources list in their annotations. Each list is read once in a reconcile, and only the part
+    that names a resource which takes domains is kept."""
+
+    def __init__(self, own: Managed, everyone: Iterable[Managed]) -> None:
+        self.takers: dict[str, list[Managed]] = {}
         """The resources that take domains, by the ids of their tenants."""
-        takers: dict[str, list[Managed]] = {}
-        for mr in self.everyone():
-            if TAKE_ANNOTATION in mr.annotations and isinstance(id_ := mr.at_provider.get("id"), str):
-                takers.setdefault(id_, []).append(mr)
-        return takers
+        addresses = {_address(own)}
+        for mr in everyone:
+            if TAKE_ANNOTATION in mr.annotations and _id(mr):
+                self.takers.setdefault(_id(mr), []).append(mr)
+                addresses.add(_address(mr))
+        ids = {_id(own), *self.takers}
+        self._known = {TAKE_ANNOTATION: ids, GIVE_ANNOTATION: addresses}
+        self._read: dict[tuple[str, str], frozenset[str]] = {}
+
+    def read(self, mr: Managed, annotation: str) -> frozenset[str]:
+        """What the resource lists in the annotation."""
+        what = (mr.uid, annotation)
+        if what not in self._read:
+            self._read[what] = _listed(mr, annotation).intersection(self._known[annotation])
+        return self._read[what]
+
+    def gives(self, giver: Managed, receiver: Managed) -> bool:
+        """The giver names the receiver."""
+        # A resource that is being deleted cannot agree any more: another may have taken its place.
+        return not giver.deleted and _address(receiver) in self.read(giver, GIVE_ANNOTATION)
+
+    def agrees(self, giver: Managed, receiver: Managed) -> bool:
+        """The receiver may take domains of the giver: they are of one namespace, or the giver says so."""
+        same = identity.namespace_of(giver) == identity.namespace_of(receiver)
+        return same or self.gives(giver, receiver)
 
 
 def _address(mr: Managed) -> str:
     return f"{identity.namespace_of(mr)}/{mr.external_name}"
 
 
-def _gives(giver: Managed, receiver: Managed) -> bool:
-    # A resource that is being deleted cannot agree any more: another may have taken its place.
-    return not giver.deleted and _address(receiver) in _listed(giver, GIVE_ANNOTATION)
-
-
-def _agrees(giver: Managed, receiver: Managed) -> bool:
-    """The receiver may take domains of the giver: they are of one namespace, or the giver says so."""
-    return identity.namespace_of(giver) == identity.namespace_of(receiver) or _gives(giver, receiver)
+def _id(mr: Managed) -> str:
+    """The id of its tenant, as its status says; "" if it says none. No list names that."""
+    id_ = mr.at_provider.get("id")
+    return id_ if isinstance(id_, str) else ""
 
 
 def _goes(mr: Managed) -> bool:
@@ -185,6 +221,6 @@ def _goes(mr: Managed) -> bool:
 
 def _listed(mr: Managed, annotation: str) -> frozenset[str]:
     text = mr.annotations.get(annotation, "")
-    if len(text) > _LONGEST[annotation]:
+    if len(text) > LONGEST[annotation]:
         return frozenset()
     return frozenset(filter(None, (part.strip() for part in text.split(","))))

@@ -33,6 +33,7 @@ from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
 from edgetenants_runtime.kube.handlers import tell
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.objects import Objects
+from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.queueing.queue import WorkQueue
 from edgetenants_runtime.rules.events import EventReason, EventType, Recorder
@@ -371,6 +372,7 @@ class ConfigController:
 
     def _patch(self, key: ProviderConfigKey, config: Mapping[str, Any], metadata: dict[str, Any]) -> None:
         # With the version: the response must not contain a change of spec that the watch then ignores as old.
+        check_whole(self._kind(key), config["metadata"], "finalizers")
         versioned = metadata | {"resourceVersion": config["metadata"].get("resourceVersion")}
         self._take_in(key, self._parts.objects.patch(self._kind(key), _name(key), {"metadata": versioned}))
 

@@ -24,6 +24,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import ObjectKey, key_of
 
 __all__ = ["HeldSecrets"]
@@ -234,6 +235,7 @@ class HeldSecrets:
     def _metadata(
         self, stored: Mapping[str, Any], finalizers: Sequence[str], label: str | None
     ) -> dict[str, Any]:
+        check_whole(SECRETS, stored["metadata"], "finalizers")
         # With the version, as finalizers are replaced as a whole: a newly added one must not be lost.
         version = stored["metadata"].get("resourceVersion")
         return {"finalizers": list(finalizers), "labels": {self._mark: label}, "resourceVersion": version}

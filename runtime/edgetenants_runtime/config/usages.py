@@ -17,6 +17,7 @@ from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.objects import Objects
+from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.rules.meta import controller_reference
 
@@ -127,7 +128,7 @@ class UsageTracker:
         if stored is None or controller_of(stored) or not resource.get("uid"):
             return
         owner = {name: resource[name] for name in ("apiVersion", "kind", "name", "uid")}
-        patch = _owned(stored, owner | {"controller": True, "blockOwnerDeletion": True})
+        patch = self._owned(stored, owner | {"controller": True, "blockOwnerDeletion": True})
         self._patch(key, {"metadata": patch})
 
     def _key(self, mr: Managed, suffix: str) -> ObjectKey:
@@ -172,14 +173,16 @@ class UsageTracker:
         patch: dict[str, Any] = {}
         (owner,) = wanted["metadata"]["ownerReferences"]
         if _uid(controller_of(stored)) != owner["uid"]:
-            patch["metadata"] = _owned(stored, owner)
+            patch["metadata"] = self._owned(stored, owner)
         if stored.get("providerConfigRef") != wanted["providerConfigRef"]:
             patch["providerConfigRef"] = wanted["providerConfigRef"]
             patch["metadata"] = patch.get("metadata", {}) | {"labels": wanted["metadata"]["labels"]}
         return patch
 
-
-def _owned(stored: Mapping[str, Any], owner: Mapping[str, Any]) -> dict[str, Any]:
-    others = [o for o in stored["metadata"].get("ownerReferences") or () if not o.get("controller")]
-    version = stored["metadata"].get("resourceVersion")
-    return {"ownerReferences": [*others, dict(owner)]} | ({"resourceVersion": version} if version else {})
+    def _owned(self, stored: Mapping[str, Any], owner: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises Invalid."""
+        metadata = stored["metadata"]
+        check_whole(self._kind, metadata, "ownerReferences")
+        others = [o for o in metadata.get("ownerReferences") or () if not o.get("controller")]
+        version = metadata.get("resourceVersion")
+        return {"ownerReferences": [*others, dict(owner)]} | ({"resourceVersion": version} if version else {})

@@ -25,6 +25,7 @@ from edgetenants_runtime.histories.outside import Outside
 from edgetenants_runtime.histories.people import People
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.kinds import SECRETS
+from edgetenants_runtime.kube.transform import Transform
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators, Pace
 from edgetenants_runtime.reconcile.connection import ConnectionPublisher
@@ -144,7 +145,7 @@ class Stage:
 
     def _restart(self) -> None:
         self.told.append("# the process starts")
-        self._cache = Cache()
+        self._cache = Cache(keep=Transform.of(self.kind))
         self._due: dict[str, datetime] = {}
         self._failures: dict[str, int] = {}
         writer = ManagedWriter(self._client, self.kind, self._cache, now=self.now, pause=lambda _: None)

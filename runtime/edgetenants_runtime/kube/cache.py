@@ -56,7 +56,13 @@ class Cache:
     that is older than our own write, whose response `observed` put in, changes nothing.
     """
 
-    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+    def __init__(
+        self,
+        indexes: Mapping[str, Index] | None = None,
+        keep: Callable[[JsonObject], JsonObject] = lambda obj: obj,
+    ) -> None:
+        """`keep` returns the part of an object that is kept; see `kube.transform`."""
+        self.kept = keep
         self._lock = threading.Lock()
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._indexes = dict(indexes or {})
@@ -210,9 +216,10 @@ class Cache:
         self._unindex(key, old)
         if old is not None and _uid(old) != _uid(obj):
             self._remember_deletion(old)
-        self._objects[key] = _without_managed_fields(obj)
+        self._objects[key] = kept = self.kept(obj)
         for name, index in self._indexes.items():
-            for value in _values(index, obj):
+            # Not of the whole object: what is not kept could not be removed from the index again.
+            for value in _values(index, kept):
                 self._indexed.setdefault((name, value), {})[key] = None
         return True
 
@@ -257,12 +264,6 @@ def _values(index: Index, obj: JsonObject) -> tuple[str, ...]:
         _log.warning("cannot index object", key=str(key_of(obj)), exc_info=True)
         return ()
     return (value,) if isinstance(value, str) else value
-
-
-def _without_managed_fields(obj: JsonObject) -> JsonObject:
-    # They are often larger than the object itself, and are not used here.
-    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-    return {**obj, "metadata": metadata}
 
 
 def _leaving(obj: JsonObject) -> bool:

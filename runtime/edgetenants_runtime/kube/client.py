@@ -22,7 +22,7 @@ from edgetenants_runtime.kube.server_time import ServerTime
 from edgetenants_runtime.kube.watch import Watch
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
 
-__all__ = ["KubeClient", "Page"]
+__all__ = ["KubeClient", "Page", "PageTooLarge"]
 
 JsonObject = dict[str, Any]
 
@@ -53,6 +53,8 @@ class _Request:
     accept: str = _JSON
     timeout: tuple[float, float] | None = None
     """None: the client's timeout."""
+    at_most: int | None = None
+    """Bytes of the response that are read; None: all."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,12 @@ class Page:
     """Version of the whole list, from which a watch continues."""
     continue_token: str
     """"" on the last page."""
+    size: int = 0
+    """Bytes of the response."""
+
+
+class PageTooLarge(KubeError):  # noqa: N818
+    """The response has more bytes than the caller reads; ask for fewer objects."""
 
 
 class KubeClient:
@@ -138,17 +146,26 @@ class KubeClient:
         return tuple(message for _, message in sorted(self._refused.items()))
 
     def list_page(
-        self, kind: ResourceKind, *, limit: int = 500, continue_token: str = "", metadata_only: bool = False
+        self,
+        kind: ResourceKind,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        metadata_only: bool = False,
+        at_most: int | None = None,
     ) -> Page:
-        """One page of the kind's objects in all namespaces."""
+        """One page of the kind's objects in all namespaces. Raises PageTooLarge, without reading the rest, if
+        it has more than `at_most` bytes."""
         query = {"limit": str(limit)} | ({"continue": continue_token} if continue_token else {})
         query |= self._selection
         accept = _METADATA_LIST if metadata_only else _JSON
-        request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=accept)
-        answer = self._json(request)
+        request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=accept, at_most=at_most)
+        data = self._data(request)
+        answer = _parsed(request, data)
         metadata = answer.get("metadata") or {}
         items = [{"apiVersion": kind.api_version, "kind": kind.kind} | item for item in answer["items"] or ()]
-        return Page(items, str(metadata.get("resourceVersion", "")), metadata.get("continue") or "")
+        version = str(metadata.get("resourceVersion", ""))
+        return Page(items, version, metadata.get("continue") or "", len(data))
 
     def watch(
         self, kind: ResourceKind, resource_version: str, *, seconds: int, metadata_only: bool = False
@@ -217,14 +234,19 @@ class KubeClient:
         return {"fieldManager": self._field_manager}
 
     def _json(self, request: _Request) -> JsonObject:
+        return _parsed(request, self._data(request))
+
+    def _data(self, request: _Request) -> bytes:
         response = self._send(request)
+        most = request.at_most
         try:
-            answer = json.loads(response.data)
-        except (HTTPError, OSError, ValueError) as error:
+            data = response.data if most is None else response.read(most + 1)
+        except (HTTPError, OSError) as error:
             raise KubeError(request.operation, 0, why(error)) from error
-        if not isinstance(answer, dict):
-            raise KubeError(request.operation, 0, "the response is not a JSON object")
-        return answer
+        if most is not None and len(data) > most:
+            response.close()
+            raise PageTooLarge(request.operation, 200, f"the response has more than {most} bytes")
+        return data
 
     def _send(self, request: _Request) -> BaseHTTPResponse:
         headers = {"Accept": request.accept}
@@ -258,6 +280,16 @@ class KubeClient:
         if isinstance(error, Forbidden):
             self._refused[what] = str(error)
         raise error
+
+
+def _parsed(request: _Request, data: bytes) -> JsonObject:
+    try:
+        answer = json.loads(data)
+    except ValueError as error:
+        raise KubeError(request.operation, 0, why(error)) from error
+    if not isinstance(answer, dict):
+        raise KubeError(request.operation, 0, "the response is not a JSON object")
+    return answer
 
 
 def _path(kind: ResourceKind, key: ObjectKey | None = None, subresource: str = "") -> str:

@@ -1,6 +1,6 @@
 """A reflector: lists a kind once, watches it, and lists again if the server no longer has the version.
 
-    list (pages of 500) ──► synced ──► watch ──► ended ──► watch again from the last version
+    list (in pages) ──────► synced ──► watch ──► ended ──► watch again from the last version
       ▲   ▲                              │                   (if the server has reached it)
       │   └──────────── 410 Gone ────────┤
       └── back-off ◄── 403, 404, 5xx, no response, 410 again without any event
@@ -25,14 +25,16 @@ import structlog
 
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
-from edgetenants_runtime.kube.client import KubeClient, Page
+from edgetenants_runtime.kube.client import KubeClient, Page, PageTooLarge
 from edgetenants_runtime.kube.errors import Forbidden, Gone, KubeError, NotFound
 from edgetenants_runtime.kube.handlers import tell
+from edgetenants_runtime.kube.transform import Transform
 from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
 from edgetenants_runtime.managed import ResourceKind
 
 __all__ = ["Handler", "Informer"]
 
+JsonObject = Mapping[str, Any]
 Handler = Callable[[ObjectChange], None]
 
 _log = structlog.get_logger("edgetenants_runtime.kube.informer")
@@ -42,6 +44,8 @@ _LIST_ANEW = (404, 500, 504)
 it has not reached, as after a backup was restored. Other errors say nothing about the version."""
 _BREAKS_WATCHES = (410, 500, 504)
 """Errors of a watch that a list may not have."""
+_WHOLE = 4
+"""A list in one response may be as large as that many pages."""
 
 
 class Informer:
@@ -54,6 +58,11 @@ class Informer:
     LONGEST_RETRY = 30.0
     WATCH_SECONDS = (300, 600)
     GATE_SECONDS = 1.0
+    FIRST_PAGE = 50
+    LARGEST_PAGE = 500
+    """Objects."""
+    PAGE_BYTES = 4 * 1024 * 1024
+    """Anyone may create objects of a megabyte: pages of such objects are smaller."""
     GONE_AFTER = 3
     """The number of consecutive 404 responses after which the objects count as deleted."""
 
@@ -64,14 +73,17 @@ class Informer:
         rng: random.Random,
         *,
         indexes: Mapping[str, Index] | None = None,
+        annotations: Mapping[str, int] | None = None,
         metadata_only: bool = False,
         gate: Callable[[], bool] = lambda: True,
         exists: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`gate` returns whether to list the kind; while it is False, no requests are sent. `exists` returns
-        whether the kind is known to exist: then its objects do too, although the API server answers 404."""
+        """`annotations`: those that the cache keeps besides those that the kind declares, each with a number
+        of characters. `gate` returns whether to list the kind; while it is False, no requests are sent.
+        `exists` returns whether the kind is known to exist: then its objects do too, although the API server
+        answers 404."""
         self.kind = kind
-        self.cache = Cache(indexes)
+        self.cache = Cache(indexes, Transform.of(kind, annotations, metadata_only=metadata_only))
         self._client = client
         self._rng = rng
         self._metadata_only = metadata_only
@@ -176,7 +188,7 @@ class Informer:
         self._synced.set()
         return version
 
-    def _replaced(self, objects: list[dict[str, Any]], version: str) -> list[ObjectChange]:
+    def _replaced(self, objects: list[JsonObject], version: str) -> list[ObjectChange]:
         if not self._is_earlier(version):
             return self.cache.replaced(objects, version)
         # The server's state was replaced, for example by a backup: earlier versions are meaningless.
@@ -186,26 +198,42 @@ class Informer:
         )
         return self.cache.restored(objects)
 
-    def _pages(self) -> tuple[list[dict[str, Any]], str]:
-        objects: list[dict[str, Any]] = []
-        token = ""
+    def _pages(self) -> tuple[list[JsonObject], str]:
+        """All objects, of which only what is kept: a page is parsed, and then forgotten."""
+        objects: list[JsonObject] = []
+        token, limit = "", self.FIRST_PAGE
         while True:
             try:
-                page = self._page(token)
+                page = self._page(token, limit)
+            except PageTooLarge:
+                limit = max(1, limit // 2)
+                continue
             except Gone:
                 if not token:
                     raise
                 # The snapshot was compacted between two pages; that is likely to happen again.
-                page = self._page("", limit=0)
-                return page.items, page.resource_version
-            objects.extend(page.items)
+                page, objects = self._whole(), []
+            objects += map(self.cache.kept, page.items)
             token = page.continue_token
             if not token:
                 return objects, page.resource_version
+            if page.size <= self.PAGE_BYTES // 2:
+                limit = min(self.LARGEST_PAGE, limit * 2)
 
-    def _page(self, token: str, limit: int = 500) -> Page:
+    def _whole(self) -> Page:
+        try:
+            return self._page("", 0)
+        except PageTooLarge as error:
+            raise Gone(error.operation, 410, "the list changes faster than its pages can be read") from error
+
+    def _page(self, token: str, limit: int) -> Page:
+        """Raises PageTooLarge, unless it is of one object."""
         return self._client.list_page(
-            self.kind, limit=limit, continue_token=token, metadata_only=self._metadata_only
+            self.kind,
+            limit=limit,
+            continue_token=token,
+            metadata_only=self._metadata_only,
+            at_most=self.PAGE_BYTES * (1 if limit else _WHOLE) if limit != 1 else None,
         )
 
     def _is_earlier(self, version: str) -> bool:

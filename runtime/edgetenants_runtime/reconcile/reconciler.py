@@ -16,6 +16,7 @@ import structlog
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
+from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient
 from edgetenants_runtime.kube.cache import ObjectChange
@@ -224,6 +225,8 @@ class _Pass(StatusWriter):
 
     def initialize(self) -> None:
         pace = self.deps.pace
+        longest = self.kind.annotations.get(names.EXTERNAL_NAME, LONGEST_ANNOTATION)
+        meta.check_name(self.mr.annotations, longest)
         # A malformed poll interval must not block a deletion.
         annotations = {} if self.mr.deleted else self.mr.annotations
         interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)

@@ -20,6 +20,7 @@ from edgetenants_runtime.kube.errors import (
     TooLarge,
 )
 from edgetenants_runtime.kube.objects import Objects
+from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.rules import status
 from edgetenants_runtime.rules.status import Report
@@ -75,6 +76,7 @@ class ManagedWriter:
         if annotations:
             metadata["annotations"] = dict(annotations)
         if tuple(finalizers) != mr.finalizers:
+            check_whole(self._kind, mr.metadata, "finalizers")
             metadata["finalizers"] = list(finalizers)
         return self._patch(mr, {"metadata": metadata} | ({"spec": spec} if spec else {}))
 
@@ -120,7 +122,7 @@ class ManagedWriter:
             try:
                 return self._patch_status(mr, patch)
             except Conflict:
-                fresh = Managed(self._objects.get(self._kind, mr.key))
+                fresh = Managed(self._cache.kept(self._objects.get(self._kind, mr.key)))
                 if attempt == _STATUS_ATTEMPTS or not _still_is(mr, fresh) or not self.may_act():
                     raise
                 mr = fresh
@@ -144,7 +146,8 @@ class ManagedWriter:
         metadata = self._under_way.get(change.key)
         if metadata is None or change.old is None or change.new is None:
             return False
-        return Managed(_with(change.old, metadata)).asked_for == Managed(change.new).asked_for
+        wanted = self._cache.kept(_with(change.old, metadata))
+        return Managed(wanted).asked_for == Managed(change.new).asked_for
 
     def forget(self, uid: str) -> None:
         """The resource was deleted."""
@@ -174,7 +177,8 @@ class ManagedWriter:
             self._cache.observed(written)
         finally:
             del self._under_way[mr.key]
-        return Managed(written)
+        # As the cache has it: the reconcile compares it with what it read there.
+        return Managed(self._cache.kept(written))
 
 
 def _still_is(mr: Managed, fresh: Managed) -> bool:

@@ -125,6 +125,18 @@ def _moment(annotations: Mapping[str, str], name: str) -> datetime | None:
         raise MalformedAnnotation(f"annotation {name} is not an RFC 3339 time: {excerpt(text)}") from None
 
 
+def check_name(annotations: Mapping[str, str], longest: int) -> None:
+    """Check that the external name has at most `longest` characters: the part of a name that is read would be
+    another name.
+
+    Raises MalformedAnnotation.
+    """
+    if len(annotations.get(names.EXTERNAL_NAME) or "") > longest:
+        raise MalformedAnnotation(
+            f"annotation {names.EXTERNAL_NAME}: expected at most {longest} characters, got more"
+        )
+
+
 def creation_pending(now: datetime) -> dict[str, str]:
     """The annotation for the start of a creation."""
     return {names.EXTERNAL_CREATE_PENDING: rfc3339_micro(now)}

@@ -9,11 +9,25 @@ from edgetenants_runtime.managed import ManagedKind
 
 __all__ = ["CLUSTER_TOYS", "TOYS", "toy"]
 
+_READ = {"example.org/creating-in": 100}
+"""The record of a creation; see `Observation.creation_record`."""
 TOYS = ManagedKind(
-    "toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True, late_initialized=("colour",)
+    "toys.m.example.org",
+    "v1alpha1",
+    "Toy",
+    "toys",
+    namespaced=True,
+    late_initialized=("colour",),
+    annotations=_READ,
 )
 CLUSTER_TOYS = ManagedKind(
-    "toys.example.org", "v1alpha1", "Toy", "toys", namespaced=False, late_initialized=("colour",)
+    "toys.example.org",
+    "v1alpha1",
+    "Toy",
+    "toys",
+    namespaced=False,
+    late_initialized=("colour",),
+    annotations=_READ,
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.external import Connector
 from edgetenants_runtime.kube.cache import Cache
+from edgetenants_runtime.kube.transform import Transform
 from edgetenants_runtime.managed import Managed, ManagedKind, key_of
 from edgetenants_runtime.reconcile.collaborators import Collaborators, Pace
 from edgetenants_runtime.reconcile.connection import ConnectionPublisher
@@ -70,6 +71,10 @@ class World:
         """Die before or after the effect of the entry with that index."""
         self._log.kill = (index, when)
 
+    @property
+    def _kept(self) -> Transform:
+        return Transform.of(self.kind)
+
     def restart(self) -> None:
         """Start a new process: everything that was only in memory is lost."""
         self._log.kill = None
@@ -80,7 +85,7 @@ class World:
                 writer=ManagedWriter(
                     self.objects,
                     self.kind,
-                    Cache(),
+                    Cache(keep=self._kept),
                     now=self.now,
                     pause=lambda _: None,
                     may_act=lambda: self.leads,
@@ -106,7 +111,7 @@ class World:
     def reconcile(self) -> Outcome | None:
         """Reconcile once, from the stored version; None if the resource was deleted."""
         mr = self.mr
-        return self.reconciler.reconcile(mr) if mr else None
+        return self.reconciler.reconcile(Managed(self._kept(mr.raw))) if mr else None
 
     def settle(self, times: int = 10) -> None:
         """Reconcile until a reconcile writes nothing and changes nothing externally, at most that often."""

@@ -200,7 +200,7 @@ def test_the_request_id_goes_with_the_blanks_before_it() -> None:
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("word", [" ", "\t\n", "(request id: ", " (request id: "])
 def test_a_message_of_others_takes_no_time(word: str) -> None:
-    """A worker reads 32,768 characters of each condition; quadratic time would show in these."""
+    """A worker reads 8,192 characters of each condition; quadratic time would show in these."""
     message = word * (1_000_000 // len(word))
     assert status.without_request_id(message) == message
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime import deadline
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.domain import moves
@@ -571,29 +574,92 @@ def crowd(count: int, ids: str) -> tuple[dict, ...]:
     return tuple(found)
 
 
-def test_resources_that_take_from_one_another_are_judged_once_each(monkeypatch):
-    """Otherwise, a namespace with many of them keeps the provider busy."""
-    everyone = crowd(30, ",".join(f"dt_red{number}" for number in range(30)))
-    asked: list[tuple[str, str]] = []
+@pytest.fixture
+def read(monkeypatch) -> list[tuple[str, str]]:
+    """The uid and annotation of each list that is parsed."""
+    found: list[tuple[str, str]] = []
+    listed = moves._listed
 
-    def agrees(giver, receiver):
-        asked.append((giver.uid, receiver.uid))
-        return True
+    def noted(mr, annotation):
+        found.append((mr.uid, annotation))
+        return listed(mr, annotation)
 
-    monkeypatch.setattr(moves, "_agrees", agrees)
+    monkeypatch.setattr(moves, "_listed", noted)
+    return found
+
+
+def of_blue(obj: dict) -> dict:
+    """The same in a second namespace, which gives to no one in the first."""
+    obj["metadata"] |= {"namespace": "blue", "uid": f"blue {obj['metadata']['uid']}"}
+    obj["metadata"]["annotations"][GIVE_ANNOTATION] = "some/one"
+    return obj
+
+
+def test_the_lists_of_resources_that_take_from_one_another_are_read_once_each(read):
+    """Otherwise, two namespaces with many of them keep the provider busy: those that do not agree are asked
+    again by each of the others."""
+    ids = ",".join(f"dt_red{number}" for number in range(30))
+    everyone = [*crowd(30, ids), *map(of_blue, crowd(30, ids))]
     own = Managed(managed())
     mover = Mover(own, "cluster-1", lambda: map(Managed, everyone))
-    assert not mover._comes_back([Managed(everyone[0])])
-    assert len(asked) == len(everyone)
+    for each in everyone[:3]:
+        assert not mover._comes_back([Managed(each)])
+    assert len(read) == len(set(read))
+    # Of one namespace, it is read what they take; of the other only that they do not give.
+    assert sorted(read) == sorted(
+        [(f"red-{number}", TAKE_ANNOTATION) for number in range(30)]
+        + [(f"blue red-{number}", GIVE_ANNOTATION) for number in range(30)]
+    )
+
+
+def ring(length: int) -> tuple[Mover, Managed]:
+    """The mover of a resource, and the source from which a chain of that many others leads back to it."""
+    everyone = []
+    for number, obj in enumerate(crowd(length, "")):
+        last = number == length - 1
+        obj["metadata"]["annotations"][TAKE_ANNOTATION] = "dt_own" if last else f"dt_red{number + 1}"
+        everyone.append(Managed(obj))
+    own = managed(annotations={GIVE_ANNOTATION: f"red/red.s{length - 1}"})
+    own["status"] = {"atProvider": {"id": "dt_own"}}
+    return Mover(Managed(own), "cluster-1", lambda: iter(everyone)), everyone[0]
+
+
+def test_a_ring_is_found_unless_the_search_is_too_long(read):
+    mover, source = ring(1_001)
+    assert mover._comes_back([source]), "it asks 1,000 of them"
+    mover, source = ring(1_100)
+    del read[:]
+    assert not mover._comes_back([source])
+    assert len(read) == 1_001
+
+
+def test_a_crowd_of_one_id_ends_the_search_before_it_is_read(read):
+    others = [of_blue(obj) for obj in crowd(1_001, "dt_red0")]
+    for obj in others:
+        obj["status"]["atProvider"]["id"] = "dt_one"
+    (first,) = crowd(1, "dt_one")
+    mover = Mover(Managed(managed()), "cluster-1", lambda: map(Managed, (first, *others)))
+    assert not mover._comes_back([Managed(first)])
+    assert read == [("red-0", TAKE_ANNOTATION)]
+
+
+def test_a_search_ends_at_the_deadline():
+    mover, source = ring(5)
+    clock = FakeClock()
+    with deadline.within(60.0, clock):
+        assert mover._comes_back([source])
+        clock.advance(60.0)
+        with pytest.raises(ExternalError, match="the search for moves without end was not started"):
+            mover._comes_back([source])
 
 
 def test_annotations_of_a_quarter_megabyte_are_not_read():
     ids = ",".join(f"dt_{number}" for number in range(25_000))
     assert taken_from(Managed(crowd(1, ids)[0])) == frozenset()
     giver = source_mr(**{GIVE_ANNOTATION: "shop/shop.acme," + "x" * 70_000})
-    assert not moves._gives(Managed(giver), Managed(managed()))
+    assert not moves._Lists(Managed(managed()), ()).gives(Managed(giver), Managed(managed()))
     world = receiving()
     world.obj["metadata"]["annotations"][TAKE_ANNOTATION] = ids
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
-    assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got {len(ids)}" in world.error.message
+    assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got more" in world.error.message

@@ -1,0 +1,123 @@
+"""What a cache keeps of an object: what is read of it, within bounds (client-go calls this a transform).
+
+Anyone who may write one object can put a megabyte of annotations, labels or finalizers into it. Python needs
+up to four bytes for each character, and some fifty for each short string, so that such an object would take
+thirteen megabytes here. A hundred of them would end the process, and each new one too, while it lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.bounds import LONGEST_ANNOTATION
+from edgetenants_runtime.kube.errors import Invalid, Operation
+from edgetenants_runtime.managed import ManagedKind, ResourceKind
+
+__all__ = ["MOST_LABELS", "MOST_LISTED", "Transform", "check_whole"]
+
+JsonObject = Mapping[str, Any]
+
+MOST_LABELS: Final = 100
+MOST_LISTED: Final = 100
+"""Finalizers, and owner references."""
+_ANNOTATIONS: Final = (
+    names.EXTERNAL_NAME,
+    names.EXTERNAL_CREATE_PENDING,
+    names.EXTERNAL_CREATE_SUCCEEDED,
+    names.EXTERNAL_CREATE_FAILED,
+    names.PAUSED,
+    names.RECONCILE_REQUESTED_AT,
+    names.POLL_INTERVAL,
+)
+_LABELS: Final = (
+    names.LABEL_PROVIDER_CONFIG,
+    names.LABEL_PROVIDER_CONFIG_KIND,
+    names.LABEL_CLAIM_NAME,
+    names.LABEL_CLAIM_NAMESPACE,
+    names.LABEL_COMPOSITE,
+    names.LABEL_OWNER_UID,
+)
+"""They are kept before all others: one of them says which namespace a cluster-scoped resource counts for."""
+_METADATA: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "deletionTimestamp",
+    "finalizers",
+    "labels",
+)
+"""What is read of a kind of which only the metadata is."""
+
+
+class Transform:
+    """Returns the part of an object that a cache keeps. Objects stay unchanged; what is kept of a kept object
+    is the same."""
+
+    def __init__(self, annotations: Mapping[str, int] | None = None, *, metadata_only: bool = False) -> None:
+        """`annotations`: those that are read besides the runtime's own, with the number of characters. Of a
+        longer one, that many and one more are kept: it is too long here, too."""
+        own = dict.fromkeys(_ANNOTATIONS, LONGEST_ANNOTATION)
+        self._annotations = {} if metadata_only else own | dict(annotations or {})
+        self._metadata_only = metadata_only
+
+    @classmethod
+    def of(
+        cls, kind: ResourceKind, annotations: Mapping[str, int] | None = None, *, metadata_only: bool = False
+    ) -> Transform:
+        """What is read of the objects of a kind; `annotations` besides those that the kind declares."""
+        declared = kind.annotations if isinstance(kind, ManagedKind) else {}
+        return cls({**(annotations or {}), **declared}, metadata_only=metadata_only)
+
+    def __call__(self, obj: JsonObject) -> JsonObject:
+        """The part of the object that is kept."""
+        # Managed fields are often larger than the object itself.
+        metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+        if self._metadata_only:
+            metadata = {name: metadata[name] for name in _METADATA if name in metadata}
+        if "annotations" in metadata:
+            metadata["annotations"] = self._kept(metadata["annotations"] or {})
+        if len(metadata.get("labels") or ()) > MOST_LABELS:
+            metadata["labels"] = _some(metadata["labels"])
+        for name, first in _FIRST.items():
+            if len(metadata.get(name) or ()) > MOST_LISTED:
+                # One more than may be written back; see `check_whole`.
+                metadata[name] = sorted(metadata[name], key=first, reverse=True)[: MOST_LISTED + 1]
+        if self._metadata_only:
+            return {name: obj[name] for name in ("apiVersion", "kind") if name in obj} | {
+                "metadata": metadata
+            }
+        return {**obj, "metadata": metadata}
+
+    def _kept(self, annotations: Mapping[str, str]) -> dict[str, str]:
+        longest = self._annotations
+        return {name: annotations[name][: longest[name] + 1] for name in longest if name in annotations}
+
+
+def check_whole(kind: ResourceKind, metadata: Mapping[str, Any], name: str) -> None:
+    """Check that the cache has all finalizers or owner references of an object, before a patch replaces the
+    list: a patch of a part would delete the others.
+
+    Raises Invalid: an object with that many is for people to repair.
+    """
+    if len(metadata.get(name) or ()) > MOST_LISTED:
+        operation = Operation("patch", kind, "", metadata.get("name") or "", metadata.get("namespace") or "")
+        raise Invalid(
+            operation, 422, f"metadata.{name}: the provider keeps at most {MOST_LISTED}; remove some"
+        )
+
+
+def _some(labels: Mapping[str, str]) -> dict[str, str]:
+    first = {name: labels[name] for name in _LABELS if name in labels}
+    others = islice((name for name in sorted(labels) if name not in first), MOST_LABELS - len(first))
+    return first | {name: labels[name] for name in others}
+
+
+_FIRST: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "finalizers": lambda name: name in (names.FINALIZER, names.PROVIDER_CONFIG_FINALIZER),
+    "ownerReferences": lambda owner: bool(owner.get("controller")),
+}
+"""What is kept of a longer list before all others."""
