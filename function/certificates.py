@@ -1,7 +1,7 @@
 """The server's certificate, and the CA of the clients that it accepts (mTLS), as files in one directory.
 
-Crossplane and cert-manager may replace them while the server runs, for example after somebody deleted their
-Secret. New connections use the new files; Crossplane could not connect otherwise.
+Crossplane and cert-manager may replace them while the server runs, for example after their Secret was
+deleted. New connections use the new files; Crossplane could not connect otherwise.
 """
 
 import ssl

@@ -478,7 +478,7 @@ class _Pass(StatusWriter):
             # An earlier attempt recorded it; each further write would requeue the composite for nothing.
             return
         if not self.deps.writer.may_act():
-            # The new leader may have begun a creation of its own since.
+            # The new leader may have started a creation of its own since.
             self.take_back()
             return
         try:

@@ -381,7 +381,7 @@ def test_credentials_that_only_cloudfront_refuses_are_not_opened_at_each_reconci
 
 
 def test_a_config_that_is_listed_again_is_opened_once(accounts):
-    """As after its informer listed the server's state anew."""
+    """As after its informer listed everything again."""
     accounts.of(config(rateLimits={"cloudfront": 50}))
     accounts.gone("u1")
     accounts.back("u1")
