@@ -141,10 +141,18 @@ PROVIDER_LOSSES = (
     Mutation(
         "a status chooses the token",
         "cloudfront/memory/vanishing.py",
-        "if loss.counts_for_others]",
-        "if loss]",
+        "if loss.counts_for_others and loss.namespace",
+        "if loss.namespace",
         "a forged id makes a forgotten annotation confirm the accident of others",
         (f"{_VANISHING}::test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others",),
+    ),
+    Mutation(
+        "one namespace changes the token of the others",
+        "cloudfront/memory/vanishing.py",
+        " and loss.namespace == asks.namespace]",
+        "]",
+        "one resource keeps the platform team from ever confirming the recreation",
+        (f"{_VANISHING}::test_a_status_that_changes_all_the_time_keeps_nobody_from_confirming",),
     ),
     Mutation(
         "a forged loss confirms those of others",

@@ -291,12 +291,14 @@ class Vanished:
 
     def token(self, config: str, asks: Loss) -> str:
         """Return the token that confirms the recreation of what is gone under this provider config, such as
-        `asks`. It is the same in every process, and depends on the tenants and on the day: a user who may
-        write a status may choose an id, but no token of an earlier accident."""
+        `asks`. It is the same in every process, and depends on the tenants of that namespace and on the day.
+
+        A user who may write a status may choose an id, so the users of one namespace change the token that
+        this namespace is shown, and no other one. Each token confirms the same; see `confirm`."""
         with self._lock:
             # Another resource may have found the one that asks since.
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
-            known = [loss for loss in under if loss.counts_for_others]
+            known = [loss for loss in under if loss.counts_for_others and loss.namespace == asks.namespace]
             first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
         return _token(first, self._days()[0])
 

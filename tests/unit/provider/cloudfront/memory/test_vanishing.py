@@ -56,6 +56,13 @@ def test_judgement(gone, known, looked_at, waited, verdict):
     assert decide(gone, known, looked_at, waited=waited) is verdict
 
 
+def token_of(world: World) -> str:
+    """What its message says to set."""
+    said = re.search(r"of ClusterProviderConfig default to (\w+)", world.condition("Ready")[2])
+    assert said is not None
+    return said[1]
+
+
 @dataclass
 class Fleet:
     """Many managed resources of one account, in one process."""
@@ -119,9 +126,7 @@ class Fleet:
     @property
     def token(self):
         """What the messages say to set."""
-        said = {re.search(r"of ClusterProviderConfig default to (\w+)", w.condition("Ready")[2])[1]
-                for w in self.held}  # fmt: skip
-        (token,) = said
+        (token,) = {token_of(world) for world in self.held}
         return token
 
     def creations(self):
@@ -905,7 +910,9 @@ def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others()
     vanished.found_gone("uid-1", theirs)
     alone = vanished.token(CONFIG, theirs)
     vanished.found_gone("uid-2", forged)
-    assert vanished.token(CONFIG, theirs) == vanished.token(CONFIG, forged) == alone
+    beside = lost("b", "shop", proven=False, recorded=False)
+    vanished.found_gone("uid-3", beside)
+    assert vanished.token(CONFIG, theirs) == vanished.token(CONFIG, beside) == alone
     old = AccountMemory(FakeClock()).vanished
     old.found_gone("uid-2", forged)
     of_forged = old.token(CONFIG, forged)
@@ -913,6 +920,41 @@ def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others()
     assert vanished.confirm(CONFIG, of_forged, "red")
     assert not vanished.confirm(CONFIG, of_forged, "red"), "its own is permitted, and no other"
     assert vanished.confirm(CONFIG, alone, "shop")
+
+
+def test_a_status_that_changes_all_the_time_keeps_nobody_from_confirming():
+    """Its tenant is gone in the same accident, and its name is recorded. So its loss counts for all."""
+    fleet = Fleet(8)
+    remembered(fleet)
+    with_one_in_each_of(fleet, ["hostile"])
+    forge(fleet, 6)
+    fleet.cloudfront.tenants.clear()
+    fleet.restart()
+    fleet.poll()
+    fleet.poll()
+    hostile = next(world for world in fleet.worlds if world.mr.uid == "uid-hostile")
+    shown = set()
+    for number in range(5):
+        hostile.obj["status"]["atProvider"]["id"] = f"!{number}"
+        fleet.poll()
+        shown |= {token_of(world) for world in fleet.held if world.mr.namespace == "shop"}
+    (token,) = shown
+    assert token != token_of(hostile)
+    hostile.obj["status"]["atProvider"]["id"] = "!6"
+    fleet.confirm(token)
+    fleet.poll()
+    assert sum(tenant.name.startswith("shop.") for tenant in fleet.cloudfront.tenants.values()) == 8
+
+
+def test_the_token_of_one_namespace_confirms_what_all_have_lost():
+    vanished = AccountMemory(FakeClock()).vanished
+    losses = {name: lost(f"dt_{name}", name, proven=name == "red") for name in ("red", "blue", "green")}
+    for name, loss in losses.items():
+        vanished.found_gone(name, loss)
+    tokens = {name: vanished.token(CONFIG, loss) for name, loss in losses.items()}
+    assert len(set(tokens.values())) == 3
+    assert vanished.confirm(CONFIG, tokens["blue"], "red")
+    assert not vanished.confirm(CONFIG, tokens["green"], "green"), "all were permitted"
 
 
 @pytest.mark.parametrize(("days", "valid"), [(0, True), (1, True), (2, False), (30, False), (-1, False)])
