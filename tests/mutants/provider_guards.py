@@ -166,8 +166,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "the share of a slow look is not taken",
         "cloudfront/memory/vanishing.py",
-        "limit(min(known, looked_at))",
-        "limit(known)",
+        "limit(min(believed, looked_at))",
+        "limit(believed)",
         "where AWS's rate is low, thousands are made anew before the limit is seen",
         _VANISHING,
     ),

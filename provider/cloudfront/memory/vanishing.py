@@ -17,6 +17,8 @@ A loss counts for other namespaces only if it is what an honest one is:
     find (safety/kept_names.py)
     only status says that it existed                    each counts in its own namespace
 
+The limit counts in the same way: tenants of which only a status knows raise that of their own namespace.
+
 So the provider notices an accident that affects many namespaces, even after a restart, and no namespace can
 block the others with tenants that never existed. A loss ends when AWS shows the tenant to any resource, and
 when its resource refers to another one. It counts for an hour after the last look that did not find it: its
@@ -28,7 +30,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -36,6 +38,7 @@ from typing import Final
 
 from edgetenants_runtime.clock import Clock, utc_now
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.observed import account_of
 
 __all__ = ["Census", "Gone", "Loss", "Vanished", "Verdict", "decide", "limit", "take_census"]
@@ -105,11 +108,19 @@ class Census:
     """The managed resources whose tenants and connection groups the provider would recreate."""
 
     known: int
-    """How many of their tenants and connection groups are in the account."""
+    """How many of their tenants and connection groups are in the account, as their status says."""
+    vouched: int
+    """Of these, how many more than a status vouches for."""
+    by_status: Mapping[str, int]
+    """How many only a status says there are, by namespace."""
     uids: frozenset[str]
     """The uids of all of them."""
     taken: float
     """The time of the census, on the injected clock."""
+
+    def believed(self, namespace: str) -> int:
+        """Return how many count for a namespace: each invents some for itself only."""
+        return self.vouched + self.by_status.get(namespace, 0)
 
 
 def limit(known: int) -> int:
@@ -117,7 +128,7 @@ def limit(known: int) -> int:
     return max(_FEW, int(known * _SHARE))
 
 
-def decide(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
+def decide(gone: int, known: int, looked_at: int, *, believed: int, waited: float) -> Verdict:
     """Decide what to do about a tenant that is gone (pure).
 
     Args:
@@ -125,30 +136,44 @@ def decide(gone: int, known: int, looked_at: int, *, waited: float) -> Verdict:
         known: number of the account's tenants that were known.
         looked_at: number of tenants observed in the last poll interval. If AWS's rate does not allow the
             provider to observe all of them, these stand for the others.
+        believed: of those that were known, how many count for the namespace of this one.
         waited: poll intervals since the provider found this one gone.
     """
-    if gone > limit(known):
+    if gone > limit(believed):
         return Verdict.HELD
     if known <= _FEW:
         return Verdict.MAKE
     if waited < 1:
         return Verdict.WAIT
-    if gone > limit(min(known, looked_at)):
+    if gone > limit(min(believed, looked_at)):
         return Verdict.HELD
     # No existing tenant was observed recently: a provider that is behind has not reached the others yet.
-    unseen = looked_at <= gone < known
+    unseen = looked_at <= gone < believed
     return Verdict.WAIT if unseen and waited < _MOST_POLLS else Verdict.MAKE
 
 
-def take_census(recreated: Iterable[Managed], account: str | None, now: float) -> Census:
-    """Count the tenants and connection groups that these managed resources had in an account."""
+def take_census(
+    recreated: Iterable[Managed], account: str | None, now: float, vouched: Callable[[Managed], str]
+) -> Census:
+    """Count the tenants and connection groups that these managed resources had in an account.
+
+    `vouched` returns the name or id that more than the status of a resource vouches for; "" if there is none.
+    """
     ids: set[str] = set()
     uids: set[str] = set()
+    known: set[str] = set()
+    by_status: dict[str, set[str]] = {}
     for mr in recreated:
         uids.add(mr.uid)
-        if mr.at_provider.get("id") and account_of(mr.at_provider.get("arn") or "") == account:
-            ids.add(mr.at_provider["id"])
-    return Census(len(ids), frozenset(uids), now)
+        id_ = mr.at_provider.get("id")
+        if id_ and account_of(mr.at_provider.get("arn") or "") == account:
+            ids.add(id_)
+            if name := vouched(mr):
+                known.add(name)
+            else:
+                by_status.setdefault(namespace_of(mr), set()).add(id_)
+    told = {namespace: len(each) for namespace, each in by_status.items()}
+    return Census(len(ids), len(known), told, frozenset(uids), now)
 
 
 class Vanished:
@@ -159,6 +184,8 @@ class Vanished:
         self._clock, self._today = clock, today
         self._lock = threading.Lock()
         self._gone: dict[str, Gone] = {}
+        self._missed: dict[str, float] = {}
+        """When a census first lacked the resource of one that is gone."""
         self._whose: dict[tuple[str, str], set[str]] = {}
         """The uids for each id and name of what is gone."""
         self._seen: dict[str, str] = {}
@@ -223,11 +250,14 @@ class Vanished:
     def found_gone(self, uid: str, loss: Loss) -> None:
         """Note that the tenant of a managed resource does not exist."""
         with self._lock:
-            self._looked(uid)
+            known = self._gone.get(uid)
+            if loss.counts_for_others or (known and known.loss.counts_for_others):
+                # Others that only a status says there were stand for none that exist.
+                self._looked(uid)
             if loss.id in self._removed or self._cleared.get(uid) == loss.id:
                 return
             self._cleared.pop(uid, None)
-            now, known = self._clock.now(), self._gone.get(uid)
+            now = self._clock.now()
             proven, since = loss.proven and self._seen.get(uid) == loss.id, now
             if known is not None and (known.id, known.loss.name) == (loss.id, loss.name):
                 # The first look ended the proof.
@@ -239,6 +269,10 @@ class Vanished:
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """Return what the provider may do about one that is gone. `seconds` is the poll interval."""
         with self._lock:
+            if uid in self._gone and uid not in census.uids:
+                # It was taken while the cache was being filled: after a restore of etcd, it is empty for a
+                # moment.
+                return Verdict.WAIT
             self._keep(census)
             gone = self._gone.get(uid)
             if gone is None:
@@ -248,7 +282,8 @@ class Vanished:
                 self._looks.popitem(last=False)
             waited = (now - gone.since) / seconds
             counted = self._counted(gone.loss.namespace)
-            verdict = decide(counted, census.known, len(self._looks), waited=waited)
+            believed = census.believed(gone.loss.namespace)
+            verdict = decide(counted, census.known, len(self._looks), believed=believed, waited=waited)
             if verdict is Verdict.MAKE:
                 self._clear(uid)
             return verdict
@@ -265,9 +300,12 @@ class Vanished:
         return self._clock.now() < gone.looked + _COUNTS_SECONDS
 
     def _keep(self, census: Census) -> None:
-        """Forget those whose resource was deleted or no longer recreates its tenant, without observing it."""
+        """Forget those whose resource was deleted or no longer recreates its tenant, without observing it.
+        One census may lack a resource that exists, while the cache is being filled."""
         for uid, gone in list(self._gone.items()):
-            if uid not in census.uids and gone.since < census.taken:
+            if uid in census.uids:
+                self._missed.pop(uid, None)
+            elif gone.since < census.taken and self._missed.setdefault(uid, census.taken) < census.taken:
                 self._take(uid)
 
     def confirm(self, config: str, token: str, namespace: str) -> bool:
@@ -291,12 +329,14 @@ class Vanished:
 
     def token(self, config: str, asks: Loss) -> str:
         """Return the token that confirms the recreation of what is gone under this provider config, such as
-        `asks`. It is the same in every process, and depends on the tenants and on the day: a user who may
-        write a status may choose an id, but no token of an earlier accident."""
+        `asks`. It is the same in every process, and depends on the tenants of that namespace and on the day.
+
+        A user who may write a status may choose an id, so the users of one namespace change the token that
+        this namespace is shown, and no other one. Each token confirms the same; see `confirm`."""
         with self._lock:
             # Another resource may have found the one that asks since.
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
-            known = [loss for loss in under if loss.counts_for_others]
+            known = [loss for loss in under if loss.counts_for_others and loss.namespace == asks.namespace]
             first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
         return _token(first, self._days()[0])
 
@@ -328,6 +368,7 @@ class Vanished:
 
     def _take(self, uid: str) -> None:
         gone = self._gone.pop(uid, None)
+        self._missed.pop(uid, None)
         for key in _keys(gone.loss) if gone is not None else ():
             self._whose[key].discard(uid)
             if not self._whose[key]:

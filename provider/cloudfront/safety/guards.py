@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Final, NoReturn
 
 import structlog
@@ -493,12 +494,27 @@ def _shared_census(deps: Dependencies, home: str | None) -> Census:
 
 def _census(deps: Dependencies, home: str | None) -> Census:
     recreated = (mr for mr in deps.cluster.everyone() if _recreates(mr, deps.policy.drift_policy))
-    return take_census(recreated, home, deps.account.memory.vanished.now())
+    now = deps.account.memory.vanished.now()
+    return take_census(recreated, home, now, partial(_vouched, account=deps.account, kept=deps.cluster.kept))
+
+
+def _vouched(mr: Managed, account: AccountAccess, kept: KeptDomains) -> str:
+    """Return what more than the status of a resource vouches for: a record of its name, or the proof of this
+    process. Each name and id counts once, so a status may name a recorded one, too."""
+    if not account.id:
+        return str(mr.at_provider.get("id"))
+    if kept.known:
+        for name in (mr.external_name, mr.at_provider.get("name")):
+            key = name_keys.key_of(mr.kind, account.id, str(name))
+            if name and kept.vouches(key, namespace_of(mr)):
+                return key
+    proof = account.memory.proofs.of(mr.uid)
+    return proof.id if proof else ""
 
 
 def _tell_held(account: str | None, census: Census) -> bool:
-    most = limit(census.known)
-    _log.warning("recreation is on hold: too many are gone", account=account, known=census.known, limit=most)
+    known = census.vouched or census.known
+    _log.warning("recreation is on hold: too many are gone", account=account, known=known, limit=limit(known))
     return True
 
 

@@ -77,7 +77,7 @@ class World:
         self.obj = obj or managed()
         self.cloudfront = cloudfront or FakeCloudFront()
         self.clock = FakeClock()
-        self.context = context
+        self.context = {"everyone": lambda: [self.mr], **context}
         self.restart()
         self.events: list[str] = []
         self.error: ExternalError | NotYet | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,13 +16,13 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider.cloudfront.memory import answers, vanishing
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.memory.vanishing import Census, Loss, Vanished, Verdict, decide, limit
+from provider.cloudfront.memory.vanishing import Census, Loss, Vanished, Verdict, decide, limit, take_census
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
 from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
-from tests.unit.provider.fake_cloudfront import FakeCloudFront
+from tests.unit.provider.fake_cloudfront import ACCOUNT, FakeCloudFront
 from tests.unit.provider.world import World, managed
 
 POLL = 60.0
@@ -53,7 +53,14 @@ def test_five_or_two_percent(known, most):
     ],
 )
 def test_judgement(gone, known, looked_at, waited, verdict):
-    assert decide(gone, known, looked_at, waited=waited) is verdict
+    assert decide(gone, known, looked_at, believed=known, waited=waited) is verdict
+
+
+def token_of(world: World) -> str:
+    """What its message says to set."""
+    said = re.search(r"of ClusterProviderConfig default to (\w+)", world.condition("Ready")[2])
+    assert said is not None
+    return said[1]
 
 
 @dataclass
@@ -119,9 +126,7 @@ class Fleet:
     @property
     def token(self):
         """What the messages say to set."""
-        said = {re.search(r"of ClusterProviderConfig default to (\w+)", w.condition("Ready")[2])[1]
-                for w in self.held}  # fmt: skip
-        (token,) = said
+        (token,) = {token_of(world) for world in self.held}
         return token
 
     def creations(self):
@@ -266,10 +271,11 @@ def test_resources_that_went_without_another_look_hold_up_nobody():
     for world in fleet.worlds[:6]:
         world.gone = True
     fleet.worlds = fleet.worlds[6:]
-    fleet.clock.advance(POLL)
+    for _ in range(2):
+        fleet.clock.advance(POLL)
+        fleet.poll()
     fleet.poll()
-    fleet.poll()
-    assert fleet.creations() == 18
+    assert fleet.creations() == 18, "two counts lack them"
 
 
 def forge(fleet, number, namespace="hostile"):
@@ -327,6 +333,7 @@ def test_who_forges_in_many_namespaces_holds_up_nobody_else():
     remembered(fleet)
     for number in range(9):
         forge(fleet, 1, f"hostile{number}")
+    fleet.size = len(fleet.worlds)
     fleet.poll()
     fleet.restart()
     fleet.poll()
@@ -497,7 +504,7 @@ def test_who_waits_for_anothers_count_comes_again(monkeypatch):
     def slowly():
         """Others are looked at while one worker counts."""
         first.reconcile()
-        return vanishing.take_census((), None, 0.0)
+        return vanishing.take_census((), None, 0.0, lambda _: "")
 
     first.memory.shared.get("known tenants 123456789012", slowly)
     assert isinstance(first.error, NotYet)
@@ -568,6 +575,11 @@ def lost(id_, namespace, *, name="", proven=True, recorded=True) -> Loss:
     return Loss(id_, name or f"_tenant.{id_}", CONFIG, namespace, proven, recorded)
 
 
+def census_of(*uids: str, taken: float = 0.0, **by_status: int) -> Census:
+    """That of resources with a tenant each, all of them recorded."""
+    return Census(len(uids) + sum(by_status.values()), len(uids), by_status, frozenset(uids), taken)
+
+
 def test_what_the_provider_deleted_itself_counts_for_nobody():
     vanished = AccountMemory(FakeClock()).vanished
     for number in range(10):
@@ -578,7 +590,7 @@ def test_what_the_provider_deleted_itself_counts_for_nobody():
     for number in range(10):
         vanished.found_gone(f"twin-{number}", lost(f"dt_{number}", "noisy"))
     vanished.found_gone("victim", lost("dt_victim", "quiet"))
-    census = Census(11, frozenset({"victim", *(f"twin-{n}" for n in range(10))}), 0.0)
+    census = census_of("victim", *(f"twin-{number}" for number in range(10)))
     assert vanished.verdict("twin-3", census, POLL) is Verdict.MAKE
     assert vanished.verdict("victim", census, POLL) is Verdict.WAIT
 
@@ -834,7 +846,7 @@ def test_a_tenant_that_two_are_proven_to_have_had_is_lost_once():
         vanished.is_there(f"uid-{number}", "dt_1")
         vanished.found_gone(f"uid-{number}", lost("dt_1", "noisy"))
     vanished.found_gone("victim", lost("dt_victim", "quiet"))
-    assert vanished.verdict("victim", Census(20, frozenset(), 0.0), POLL) is Verdict.WAIT
+    assert vanished.verdict("victim", census_of("victim", *map(str, range(19))), POLL) is Verdict.WAIT
 
 
 def test_who_was_never_seen_to_have_a_tenant_has_lost_none():
@@ -843,7 +855,7 @@ def test_who_was_never_seen_to_have_a_tenant_has_lost_none():
     for number in range(6):
         vanished.found_gone(f"uid-{number}", lost(f"dt_{number}", "noisy", recorded=False))
     vanished.found_gone("victim", lost("dt_victim", "quiet"))
-    assert vanished.verdict("victim", Census(20, frozenset(), 0.0), POLL) is Verdict.WAIT
+    assert vanished.verdict("victim", census_of("victim", *map(str, range(19))), POLL) is Verdict.WAIT
 
 
 def test_a_stale_look_of_another_resource_does_not_bring_back_a_record_of_what_was_deleted():
@@ -905,7 +917,9 @@ def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others()
     vanished.found_gone("uid-1", theirs)
     alone = vanished.token(CONFIG, theirs)
     vanished.found_gone("uid-2", forged)
-    assert vanished.token(CONFIG, theirs) == vanished.token(CONFIG, forged) == alone
+    beside = lost("b", "shop", proven=False, recorded=False)
+    vanished.found_gone("uid-3", beside)
+    assert vanished.token(CONFIG, theirs) == vanished.token(CONFIG, beside) == alone
     old = AccountMemory(FakeClock()).vanished
     old.found_gone("uid-2", forged)
     of_forged = old.token(CONFIG, forged)
@@ -913,6 +927,41 @@ def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others()
     assert vanished.confirm(CONFIG, of_forged, "red")
     assert not vanished.confirm(CONFIG, of_forged, "red"), "its own is permitted, and no other"
     assert vanished.confirm(CONFIG, alone, "shop")
+
+
+def test_a_status_that_changes_all_the_time_keeps_nobody_from_confirming():
+    """Its tenant is gone in the same accident, and its name is recorded. So its loss counts for all."""
+    fleet = Fleet(8)
+    remembered(fleet)
+    with_one_in_each_of(fleet, ["hostile"])
+    forge(fleet, 6)
+    fleet.cloudfront.tenants.clear()
+    fleet.restart()
+    fleet.poll()
+    fleet.poll()
+    hostile = next(world for world in fleet.worlds if world.mr.uid == "uid-hostile")
+    shown = set()
+    for number in range(5):
+        hostile.obj["status"]["atProvider"]["id"] = f"!{number}"
+        fleet.poll()
+        shown |= {token_of(world) for world in fleet.held if world.mr.namespace == "shop"}
+    (token,) = shown
+    assert token != token_of(hostile)
+    hostile.obj["status"]["atProvider"]["id"] = "!6"
+    fleet.confirm(token)
+    fleet.poll()
+    assert sum(tenant.name.startswith("shop.") for tenant in fleet.cloudfront.tenants.values()) == 8
+
+
+def test_the_token_of_one_namespace_confirms_what_all_have_lost():
+    vanished = AccountMemory(FakeClock()).vanished
+    losses = {name: lost(f"dt_{name}", name, proven=name == "red") for name in ("red", "blue", "green")}
+    for name, loss in losses.items():
+        vanished.found_gone(name, loss)
+    tokens = {name: vanished.token(CONFIG, loss) for name, loss in losses.items()}
+    assert len(set(tokens.values())) == 3
+    assert vanished.confirm(CONFIG, tokens["blue"], "red")
+    assert not vanished.confirm(CONFIG, tokens["green"], "green"), "all were permitted"
 
 
 @pytest.mark.parametrize(("days", "valid"), [(0, True), (1, True), (2, False), (30, False), (-1, False)])
@@ -927,3 +976,73 @@ def test_a_token_is_valid_until_the_end_of_the_next_day(days, valid):
 
     token = gone(now).token(CONFIG, loss)
     assert gone(now + timedelta(days=days)).confirm(CONFIG, token, "shop") is valid
+
+
+def test_forged_tenants_raise_the_limit_for_their_own_namespace_only():
+    fleet = Fleet(8)
+    remembered(fleet)
+    forge(fleet, 300)
+    fleet.size = len(fleet.worlds)
+    fleet.poll()
+    fleet.lose(6)
+    before = fleet.creations()
+    for _ in range(3):
+        fleet.poll()
+    assert fleet.creations() == before
+    assert sum(world.mr.namespace == "shop" for world in fleet.held) == 6
+
+
+def test_a_recorded_name_counts_once_however_many_resources_have_it():
+    fleet = Fleet(20)
+    remembered(fleet)
+    forge(fleet, 300)
+    for number, world in enumerate(fleet.worlds[20:]):
+        world.obj["metadata"]["namespace"] = "shop"
+        world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = f"shop.t{number % 2}"
+    census = take_census((world.mr for world in fleet.worlds), ACCOUNT, 0.0, lambda mr: str(mr.external_name))
+    assert (census.known, census.believed("shop"), census.believed("other")) == (320, 20, 20)
+
+
+def test_looks_at_forged_tenants_do_not_stand_for_those_that_exist():
+    """AWS's rate lets the provider look at some of them only."""
+    vanished = AccountMemory(FakeClock()).vanished
+    for number in range(300):
+        vanished.found_gone(f"forged-{number}", lost(f"f_{number}", "red", proven=False, recorded=False))
+    for number in range(10):
+        vanished.is_there(f"there-{number}", f"there_{number}")
+    for number in range(6):
+        vanished.found_gone(f"uid-{number}", lost(f"dt_{number}", "shop"))
+    uids = (*(f"uid-{n}" for n in range(6)), *(f"there-{n}" for n in range(300)))
+    census = replace(census_of(*uids), by_status={"red": 300})
+    vanished._clock.advance(POLL)
+    assert vanished.verdict("uid-0", census, 2 * POLL) is Verdict.WAIT
+    assert vanished.verdict("uid-0", census, POLL) is Verdict.HELD
+
+
+@pytest.mark.parametrize("lacks", ["all", "the others", "the one that asks"])
+def test_a_count_that_lacks_resources_recreates_nothing(lacks):
+    """It was taken while the cache was being filled."""
+    uids = [f"uid-{number}" for number in range(20)]
+    vanished = AccountMemory(FakeClock()).vanished
+    for uid in uids:
+        vanished.found_gone(uid, lost(f"dt_{uid}", "shop"))
+    vanished._clock.advance(2 * POLL)
+    left = {"all": [], "the others": uids[:1], "the one that asks": uids[1:]}[lacks]
+    said = vanished.verdict(uids[0], census_of(*left, taken=POLL), POLL)
+    assert said is (Verdict.HELD if lacks == "the others" else Verdict.WAIT)
+    assert vanished.verdict(uids[0], census_of(*uids, taken=2 * POLL), POLL) is Verdict.HELD
+
+
+def test_two_counts_that_lack_a_resource_are_enough():
+    vanished = AccountMemory(FakeClock()).vanished
+    for number in range(20):
+        vanished.found_gone(f"uid-{number}", lost(f"dt_{number}", "shop"))
+    vanished._clock.advance(2 * POLL)
+    verdicts = [
+        vanished.verdict("uid-0", census_of("uid-0", *kept, *map(str, range(99)), taken=taken), POLL)
+        for taken, kept in ((1.0, ()), (1.0, ()), (2.0, [f"uid-{n}" for n in range(20)]), (3.0, ()))
+    ]
+    assert verdicts == [Verdict.HELD] * 4
+    assert len(vanished._gone) == 20, "a resource that was there in between is missed anew"
+    vanished.verdict("uid-0", census_of("uid-0", *map(str, range(99)), taken=4.0), POLL)
+    assert len(vanished._gone) <= 1

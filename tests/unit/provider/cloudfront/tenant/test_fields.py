@@ -42,8 +42,8 @@ class Provider:
         self.memory = AccountMemory(FakeClock())
 
     def connect(self, mr: Managed) -> TenantClient:
-        del mr
-        return TenantClient(dependencies(self.cloudfront, self.memory, INSTALLATION, ACCOUNT))
+        given = dependencies(self.cloudfront, self.memory, INSTALLATION, ACCOUNT, everyone=lambda: [mr])
+        return TenantClient(given)
 
 
 class World(testing.World):
