@@ -200,7 +200,9 @@ class Manager:
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)
         deps = self._collaborators(kind, guarded, informer, own)
-        leftovers = Leftovers(guarded, partial(_has_another, informer), deps.deletion_held)
+        leftovers = Leftovers(
+            guarded, partial(_has_another, informer), deps.deletion_held, partial(_exists, informer)
+        )
         self.repeat(f"leftovers of {kind.plural}", leftovers.round)
         controller = Controller(
             kind,
@@ -471,6 +473,12 @@ class Manager:
         while not self._stopped.wait(_WATCHDOG_SECONDS):
             for controller in self._controllers:
                 controller.look_for_overdue()
+
+
+def _exists(informer: Informer, mr: Managed) -> bool:
+    """The managed resource is in the cache."""
+    found = informer.cache.get(mr.key)
+    return found is not None and Managed(found).uid == mr.uid
 
 
 def _has_another(informer: Informer, mr: Managed) -> bool:

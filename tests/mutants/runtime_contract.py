@@ -283,6 +283,14 @@ RUNTIME_CONTRACT = (
         ("reconcile/creation/test_leftovers.py",),
     ),
     Mutation(
+        "what an alive resource has is deleted as a leftover",
+        "reconcile/leftovers.py",
+        "        if self._exists(left.mr):\n",
+        "        if False:\n",
+        "one wrong answer of the API server deletes a live tenant",
+        ("reconcile/creation/test_leftovers.py",),
+    ),
+    Mutation(
         "what is left is tried as often for ever",
         "reconcile/leftovers.py",
         "        if left.tries > _TRIES and left.tries % _SELDOM:\n",

@@ -61,10 +61,12 @@ class Leftovers:
         connector: Connector,
         has_another: Callable[[Managed], bool],
         deletion_held: Callable[[Managed], str] = lambda _: "",
+        exists: Callable[[Managed], bool] = lambda _: False,
     ) -> None:
         """`has_another`: another managed resource has the same external resource; `deletion_held` as in
-        Collaborators."""
+        Collaborators; `exists`: the cache still has the managed resource."""
         self._connector, self._has_another, self._deletion_held = connector, has_another, deletion_held
+        self._exists = exists
         self._lock = threading.Lock()
         self._left: dict[str, OrderedDict[str, _Left]] = {}
         """By namespace and uid; the namespace that was processed least recently comes first."""
@@ -118,6 +120,9 @@ class Leftovers:
                     del self._left[share]
 
     def _ends(self, left: _Left) -> bool:
+        if self._exists(left.mr):
+            # One "not found" was wrong, or the watch lags behind.
+            return left.tries >= _TRIES
         if left.tries > _TRIES and left.tries % _SELDOM:
             return False
         said = {"namespace": left.mr.namespace, "name": left.mr.name, "external_name": left.mr.external_name}

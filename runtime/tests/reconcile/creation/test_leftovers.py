@@ -164,6 +164,17 @@ def test_deletions_that_are_held_are_held_here_too() -> None:
     assert outside.there == set()
 
 
+def test_a_managed_resource_that_exists_after_all_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One "not found" of the API server was wrong, or the watch lags behind."""
+    monkeypatch.setattr(leftovers, "_TRIES", 3)
+    outside = Outside("one", "two")
+    left = left_behind(outside, "one", "two")
+    left._exists = lambda mr: mr.external_name == "one"
+    said(left, rounds=9)
+    assert outside.there == {"one"}
+    assert left._left == {}
+
+
 def test_clients_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     outside, let_go = Outside("one"), []
     monkeypatch.setattr(Outside, "disconnect", lambda _: let_go.append(1), raising=False)
