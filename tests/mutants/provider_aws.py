@@ -477,6 +477,14 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/safety/test_kept_domains.py",),
     ),
     Mutation(
+        "the generation alone says which spec a config has",
+        "cloudfront/account/sessions.py",
+        'for content in (config.credentials or b"", spec))',
+        'for content in (config.credentials or b"",))',
+        "after a restore of etcd, the provider writes to the account of the lost spec",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
         "a former leader finishes its plan",
         "cloudfront/aws/hooks.py",
         '            leading.check(f"the call {model.name}")\n',

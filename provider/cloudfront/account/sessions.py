@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import configparser
 import hashlib
+import json
 import re
 import threading
 from collections import defaultdict
@@ -429,8 +430,10 @@ def _close(left: Iterable[_Opened | None]) -> None:
 
 
 def _fingerprint(config: ResolvedConfig) -> str:
-    secret = hashlib.sha256(config.credentials or b"").hexdigest()
-    return f"{config.generation} {secret}"
+    # A restore from a backup may give the same generation to another spec.
+    spec = json.dumps(config.spec, sort_keys=True, default=str).encode()
+    digests = (hashlib.sha256(content).hexdigest() for content in (config.credentials or b"", spec))
+    return " ".join((str(config.generation), *digests))
 
 
 def _caller(calls: CloudFrontCalls, config: ResolvedConfig, spec: ProviderConfigSpec) -> Caller | None:

@@ -341,10 +341,11 @@ class WorkQueue(Generic[Key]):
             return
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm_due = due
-        self._alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
-        self._alarm.daemon = True
-        self._alarm.start()
+        alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
+        alarm.daemon = True
+        # If no thread can start at present, the next worker tries again.
+        alarm.start()
+        self._alarm, self._alarm_due = alarm, due
 
     def _ring(self) -> None:
         with self._changed:

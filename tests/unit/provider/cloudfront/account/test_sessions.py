@@ -61,6 +61,12 @@ def test_clients_are_kept_until_config_or_credentials_change(accounts):
     assert accounts.of(config(FILE.replace(b"not-real", b"rotated"), generation=2)) is not first
 
 
+def test_another_spec_of_the_same_generation_is_another_config(accounts):
+    """As after a restore of etcd."""
+    lost = accounts.of(config(endpoint={"url": "http://127.0.0.1:1"}))
+    assert accounts.of(config(endpoint={"url": "http://127.0.0.1:2"})) is not lost
+
+
 def test_configs_of_one_account_share_what_is_remembered(accounts):
     one, other = accounts.of(config()), accounts.of(config(uid="u2"))
     assert one.memory is other.memory
