@@ -356,7 +356,7 @@ def test_the_name_of_an_event_is_one_however_the_objects_name_is_cut() -> None:
     obj = toy()
     for name in ("a" * 229 + "-" + "b" * 20, "a" * 228 + "-." + "b" * 20):
         obj["metadata"]["name"] = name
-        told = _Told(Managed(obj), EventType.NORMAL, EventReason.CREATED, "m")
+        told = _Told.of(Managed(obj), EventType.NORMAL, EventReason.CREATED, "m")
         assert told.key.name.startswith("a" * 228)
         assert all(part and part[-1] != "-" for part in told.key.name.split("."))
 

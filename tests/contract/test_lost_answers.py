@@ -9,20 +9,18 @@ import pytest
 from botocore.config import Config
 
 from edgetenants_runtime.clock import Stopwatch, SystemClock, pause
-from edgetenants_runtime.managed import ManagedKind
 from edgetenants_runtime.rules import meta
 from edgetenants_runtime.testing import Killed, World
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.state.observed import account_of
+from provider.main import TREES, managed_kind
 from tests.contract.emulated import ACCOUNT, config
 from tests.contract.test_credentials import keys
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import FOR_PROVIDER, managed
 
-GROUP, VERSION = "cloudfront.m.edgetenants.io", "v1alpha1"
-TENANTS = ManagedKind(GROUP, VERSION, "DistributionTenant", "distributiontenants", namespaced=True)
-GROUPS = ManagedKind(GROUP, VERSION, "ConnectionGroup", "connectiongroups", namespaced=True)
+TENANTS, GROUPS = managed_kind(TREES[0].tenant), managed_kind(TREES[0].group)
 ASKED = {**FOR_PROVIDER, "domains": ["acme.example.com"]}
 OTHER = "222233334444"
 

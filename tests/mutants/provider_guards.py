@@ -367,6 +367,14 @@ PROVIDER_GUARDS = (
         _MOVES,
     ),
     Mutation(
+        "the kinds do not declare the annotations that are read",
+        "main.py",
+        "        annotations=_ANNOTATIONS,\n",
+        "",
+        "no domain is moved, nothing is adopted, and a dry run acts",
+        ("unit/provider/test_main.py",),
+    ),
+    Mutation(
         "the list of a resource is read for each other one",
         "cloudfront/domain/moves.py",
         "        if what not in self._read:\n",

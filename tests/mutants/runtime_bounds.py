@@ -164,8 +164,8 @@ RUNTIME_BOUNDS = (
     Mutation(
         "an event is cut by characters",
         "kube/events.py",
-        "cut_bytes(told.message)",
-        "told.message[:1024]",
+        "cut = cut_bytes(message)",
+        "cut = message[:1024]",
         "the API server refuses events in other scripts than Latin",
         ("kube/test_events.py",),
     ),

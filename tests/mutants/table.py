@@ -33,6 +33,7 @@ from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_admission import RUNTIME_ADMISSION
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
 from tests.mutants.runtime_contract import RUNTIME_CONTRACT
+from tests.mutants.runtime_events import RUNTIME_EVENTS
 from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 from tests.mutants.runtime_memory import RUNTIME_MEMORY
@@ -73,6 +74,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_CONTRACT,
             *RUNTIME_KUBERNETES,
             *RUNTIME_LEFTOVERS,
+            *RUNTIME_EVENTS,
             *RUNTIME_MEMORY,
             *RUNTIME_PAGES,
         ),

@@ -1,9 +1,13 @@
-"""Writes events, with little cost for repeated ones."""
+"""Writes events, with little cost for repeated ones.
+
+One thread writes the events of all objects. Namespaces are served in turn, and the events of one object are
+limited as by client-go's EventBroadcaster, so that an object that is edited a hundred times a second delays
+no event of another.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -19,6 +23,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import AlreadyExists, KubeError, NotFound
 from edgetenants_runtime.kube.kinds import EVENTS
 from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.queueing.lanes import Lane
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.status import without_request_id
 
@@ -29,24 +34,39 @@ _log = structlog.get_logger("edgetenants_runtime.kube.events")
 _LONGEST_NAME = 230
 """Characters of the object's name in the event's name, which may have 253."""
 _REMEMBERED = 20_000
+_REMEMBERED_OBJECTS = 4_096
+_REMEMBERED_DROPS = 1_000
+_DROPS_SECONDS = 60.0
+"""Real seconds between two log lines about dropped events of one namespace."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Told:
-    mr: Managed
+    """What is written of an event. It has no part of the object itself, which may be large."""
+
+    key: ObjectKey
+    share: str
+    """The namespace that the object counts for."""
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
     type: EventType
     reason: EventReason
     message: str
 
-    @property
-    def key(self) -> ObjectKey:
+    @classmethod
+    def of(cls, mr: Managed, type_: EventType, reason: EventReason, message: str) -> _Told:
         # Deterministic: a restarted process continues the count of the previous one.
-        said = "\n".join((self.mr.uid, self.type, self.reason, without_request_id(self.message)))
-        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        said = "\n".join((mr.uid, type_, reason, without_request_id(message)))
+        digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
         # A truncated name must not end with a dash or a dot.
-        name = self.mr.name[:_LONGEST_NAME].rstrip("-.")
+        name = mr.name[:_LONGEST_NAME].rstrip("-.")
         # Events of cluster-scoped objects are in "default", as with Kubernetes' own recorder.
-        return ObjectKey(self.mr.namespace or "default", f"{name}.{digest}")
+        key = ObjectKey(mr.namespace or "default", f"{name}.{digest}")
+        cut = cut_bytes(message)
+        return cls(key, mr.share, mr.api_version, mr.kind, mr.namespace, mr.name, mr.uid, type_, reason, cut)
 
 
 @dataclass
@@ -54,6 +74,54 @@ class _Series:
     count: int
     written: int
     written_at: float
+
+
+class _Allowance:
+    """How many new events an object may still have: that of client-go's spam filter (tools/record)."""
+
+    BURST = 25.0
+    SECONDS = 300.0
+    """Real seconds after which an object may have one more."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By uid: the number, and when it was true. The object that asked last is the last one."""
+
+    def take(self, uid: str) -> bool:
+        """The object may have this event."""
+        now = self._clock.now()
+        left, since = self._left.pop(uid, (self.BURST, now))
+        left = min(self.BURST, left + (now - since) / self.SECONDS)
+        allowed = left >= 1.0
+        self._left[uid] = (left - 1.0 if allowed else left, now)
+        if len(self._left) > _REMEMBERED_OBJECTS:
+            self._left.popitem(last=False)
+        return allowed
+
+
+class _Drops:
+    """Logs that events were dropped, once in a while for each namespace. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, told: _Told, why: str) -> None:
+        """The event was dropped."""
+        now = self._clock.now()
+        with self._lock:
+            last = self._last.get(told.share)
+            if last is not None and now - last < _DROPS_SECONDS:
+                return
+            self._last.pop(told.share, None)
+            self._last[told.share] = now
+            if len(self._last) > _REMEMBERED_DROPS:
+                self._last.popitem(last=False)
+        _log.warning(
+            "event dropped, and others may be", namespace=told.share, reason=str(told.reason), why=why
+        )
 
 
 class EventWriter:
@@ -73,11 +141,16 @@ class EventWriter:
         self._clock = clock or SystemClock()
         self._now = now
         self._series: OrderedDict[ObjectKey, _Series] = OrderedDict()
+        self._allowance = _Allowance(self._clock)
+        self.drops = _Drops(self._clock)
 
     def write(self, told: _Told) -> None:
-        """Write the event or count it. Raises KubeError."""
+        """Write the event or count it; drop it if the object has had too many. Raises KubeError."""
         series = self._series.get(told.key)
         if series is None:
+            if not self._allowance.take(told.uid):
+                self.drops.note(told, "the object has too many events")
+                return
             self._remember(told.key, self._begin(told))
             return
         series.count += 1
@@ -120,9 +193,16 @@ class EventWriter:
 class EventRecorder:
     """Accepts events from any thread and writes them from its own thread; a `Recorder`."""
 
+    MOST = 10_000
+    """Events that wait."""
+    MOST_OF_ONE = 200
+    """Events of one namespace that wait."""
+
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
-        self._told: queue.Queue[_Told | None] = queue.Queue(maxsize=10_000)
+        self._changed = threading.Condition()
+        self._told: Lane[_Told] = Lane(lambda told: told.share)
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
 
     def start(self) -> None:
@@ -132,18 +212,32 @@ class EventRecorder:
     def stop(self, timeout: float) -> None:
         """Write the events recorded so far, for at most `timeout` real seconds."""
         if self._thread.is_alive():
-            self._told.put(None)
+            with self._changed:
+                self._stopping = True
+                self._changed.notify()
             self._thread.join(timeout)
 
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
-        """Queue the event; dropped with a log line if the queue is full."""
-        try:
-            self._told.put_nowait(_Told(mr, type_, reason, message))
-        except queue.Full:
-            _log.warning("event dropped, the queue is full", reason=str(reason))
+        """Queue the event. It is dropped if too many of its namespace wait, or of all together."""
+        told = _Told.of(mr, type_, reason, message)
+        with self._changed:
+            full = len(self._told) >= self.MOST or self._told.waiting(told.share) >= self.MOST_OF_ONE
+            if not full:
+                self._told.put(told)
+                self._changed.notify()
+        if full:
+            self._writer.drops.note(told, "too many events wait")
+
+    def _next(self) -> _Told | None:
+        with self._changed:
+            while not self._told:
+                if self._stopping:
+                    return None
+                self._changed.wait()
+            return self._told.pop()
 
     def _run(self) -> None:
-        while (told := self._told.get()) is not None:
+        while (told := self._next()) is not None:
             try:
                 self._writer.write(told)
             except KubeError as error:
@@ -153,21 +247,20 @@ class EventRecorder:
 
 
 def _body(told: _Told, now: str) -> dict[str, Any]:
-    mr, key = told.mr, told.key
-    group = mr.api_version.partition("/")[0]
-    component = f"managed/{mr.kind.lower()}.{group}"
+    key, group = told.key, told.api_version.partition("/")[0]
+    component = f"managed/{told.kind.lower()}.{group}"
     return {
         "metadata": {"name": key.name, "namespace": key.namespace},
         "involvedObject": {
-            "apiVersion": mr.api_version,
-            "kind": mr.kind,
-            "name": mr.name,
-            "uid": mr.uid,
+            "apiVersion": told.api_version,
+            "kind": told.kind,
+            "name": told.name,
+            "uid": told.uid,
         }
-        | ({"namespace": mr.namespace} if mr.namespace else {}),
+        | ({"namespace": told.namespace} if told.namespace else {}),
         "type": str(told.type),
         "reason": str(told.reason),
-        "message": cut_bytes(told.message),
+        "message": told.message,
         "source": {"component": component},
         "reportingComponent": component,
         "firstTimestamp": now,

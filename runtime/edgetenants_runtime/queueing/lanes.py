@@ -31,6 +31,10 @@ class Lane(Generic[Key]):
     def __contains__(self, key: Key) -> bool:
         return key in self._of
 
+    def waiting(self, share: Hashable) -> int:
+        """The number of keys of that share."""
+        return len(self._shares.get(share, ()))
+
     def put(self, key: Key) -> None:
         """Add the key. A key that is already waiting keeps its place."""
         if key in self._of:

@@ -1,8 +1,13 @@
-"""Events: which object they tell of, and how rarely a repetition is written."""
+"""Events: which object they tell of, how rarely a repetition is written, and that no object's events delay
+those of others."""
 
+import gc
+import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.client import KubeClient
@@ -97,3 +102,159 @@ def test_a_message_that_is_too_long_is_cut(told: Told) -> None:
     told.tell("x" * 5000)
     message = told.writes[0][2]["message"]
     assert (len(message.encode()), message[-2:]) == (1024, "x…")
+
+
+# Many events.
+
+
+def resource(name: str, namespace: str = "red") -> Managed:
+    obj = toy()
+    obj["metadata"] |= {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
+    return Managed(obj)
+
+
+def record(recorder: EventRecorder, mr: Managed, message: str) -> None:
+    recorder.event(mr, EventType.WARNING, EventReason.CANNOT_OBSERVE, message)
+
+
+def written(told: Told) -> list[tuple[str, str]]:
+    """The objects and messages of the events that were created."""
+    return [
+        (body["involvedObject"]["name"], body["message"])
+        for method, _, body in told.writes
+        if method == "POST"
+    ]
+
+
+def test_namespaces_are_served_in_turn_and_one_fills_only_its_own_queue(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    for number in range(300):
+        record(recorder, resource(f"red{number}"), "m")
+    record(recorder, resource("blue0", "blue"), "m")
+    record(recorder, resource("blue1", "blue"), "m")
+    recorder.start()
+    recorder.stop(10)
+    names = [name for name, _ in written(told)]
+    assert names[:4] == ["red0", "blue0", "red1", "blue1"]
+    assert len(names) == 202
+
+
+def test_all_namespaces_together_have_a_bound_too(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    recorder.MOST = 3  # type: ignore[misc]
+    for number in range(5):
+        record(recorder, resource(f"a{number}", f"ns{number}"), "m")
+    recorder.start()
+    recorder.stop(5)
+    assert [name for name, _ in written(told)] == ["a0", "a1", "a2"]
+
+
+def test_a_cluster_scoped_resource_counts_for_the_namespace_of_its_claim(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    recorder.MOST_OF_ONE = 1  # type: ignore[misc]
+    for number, claims in enumerate(("red", "red", "blue")):
+        obj = toy(cluster=True)
+        labels = {"crossplane.io/claim-namespace": claims}
+        obj["metadata"] |= {"name": f"{claims}{number}", "uid": f"{number}", "labels": labels}
+        record(recorder, Managed(obj), "m")
+    recorder.start()
+    recorder.stop(5)
+    assert [name for name, _ in written(told)] == ["red0", "blue2"]
+
+
+def test_an_object_has_a_burst_of_events_and_then_one_in_five_minutes(told: Told) -> None:
+    for number in range(40):
+        told.tell(f"message {number}")
+    assert [message for _, message in written(told)] == [f"message {number}" for number in range(25)]
+    told.clock.advance(299.0)
+    told.tell("too early")
+    told.clock.advance(1.0)
+    told.tell("in time")
+    told.tell("too early again")
+    assert [message for _, message in written(told)][25:] == ["in time"]
+    told.clock.advance(10 * 3600.0)
+    for number in range(40):
+        told.tell(f"later {number}")
+    assert len(written(told)) == 26 + 25, "what is not used is not saved up beyond a burst"
+
+
+def test_the_limit_is_that_of_one_object(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    for number in range(60):
+        record(recorder, resource("busy"), f"message {number}")
+    record(recorder, resource("other"), "m")
+    recorder.start()
+    recorder.stop(5)
+    assert ("other", "m") in written(told)
+
+
+def test_repetitions_are_counted_beyond_the_limit(told: Told) -> None:
+    """They cost no event."""
+    for number in range(25):
+        told.tell(f"message {number}")
+    for _ in range(100):
+        told.tell("message 0")
+    told.clock.advance(300.0)
+    told.tell("message 0")
+    assert told.writes[-1][2]["count"] == 102
+    told.tell("new")
+    assert written(told)[-1] == ("acme", "new")
+
+
+def test_the_limits_are_forgotten_of_the_objects_that_are_longest_silent(told: Told) -> None:
+    for number in range(5_000):
+        told.writer._allowance.take(f"uid-{number}")
+    assert len(told.writer._allowance._left) == 4_096
+    assert "uid-4999" in told.writer._allowance._left
+
+
+def test_dropped_events_are_logged_once_a_minute_for_each_namespace(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    recorder.MOST_OF_ONE = 0  # type: ignore[misc]
+
+    def drop() -> list[str]:
+        with capture_logs() as logs:
+            for _ in range(3):
+                record(recorder, resource("a"), "m")
+                record(recorder, resource("b", "blue"), "m")
+        return [line["namespace"] for line in logs if line["event"].startswith("event dropped")]
+
+    assert drop() == ["red", "blue"]
+    told.clock.advance(59.0)
+    assert drop() == []
+    told.clock.advance(1.0)
+    assert drop() == ["red", "blue"]
+    with capture_logs() as logs:
+        for number in range(2_000):
+            record(recorder, resource("a", f"ns{number}"), "m")
+    assert len(logs) == 2_000
+    assert len(told.writer.drops._last) == 1_000
+
+
+def test_what_was_dropped_for_the_limit_of_its_object_is_logged_too(told: Told) -> None:
+    with capture_logs() as logs:
+        for number in range(30):
+            told.tell(f"message {number}")
+    assert [line["why"] for line in logs] == ["the object has too many events"]
+
+
+class Raw(dict[str, Any]):
+    """An object that can be referred to weakly."""
+
+
+def test_a_waiting_event_keeps_no_object_and_no_long_message_in_memory(told: Told) -> None:
+    recorder = EventRecorder(told.writer)
+    raw: Mapping[str, Any] = Raw(toy())
+    alive = weakref.ref(raw)
+    record(recorder, Managed(raw), "x" * 1_000_000)
+    del raw
+    gc.collect()
+    assert alive() is None
+    (waiting,) = recorder._told._of
+    assert len(waiting.message.encode()) == 1024
+
+
+def test_what_differs_after_the_cut_is_another_event(told: Told) -> None:
+    told.tell("x" * 5000 + "a")
+    told.tell("x" * 5000 + "b")
+    assert [method for method, _, _ in told.writes] == ["POST", "POST"]

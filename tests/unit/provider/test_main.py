@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import trustme
@@ -163,6 +165,18 @@ def test_both_trees_are_wired_with_their_kinds():
     modern = main.managed_kind(main.TREES[0].tenant)
     assert (modern.resource, modern.namespaced) == ("distributiontenants.cloudfront.m.edgetenants.io", True)
     assert modern.deterministic_name
+
+
+@pytest.mark.parametrize("tree", main.TREES, ids=["modern", "legacy"])
+def test_the_kinds_declare_all_annotations_that_the_provider_reads(tree):
+    """The runtime keeps no others: an annotation that is not declared would have no effect."""
+    sources = (path.read_text() for path in Path(main.__file__).parent.rglob("*.py"))
+    named = re.compile(r'^(?:\w+_ANNOTATION|CREATING_IN): Final = "(.+)"$', re.MULTILINE)
+    read = {name for source in sources for name in named.findall(source)}
+    assert {"edgetenants.io/adopt", "edgetenants.io/creating-in", "edgetenants.io/confirm"} <= read
+    assert set(main.managed_kind(tree.tenant).annotations) == read
+    assert set(main.managed_kind(tree.group).annotations) == read
+    assert main.managed_kind(tree.tenant).annotations["edgetenants.io/give-domains-to"] == 64_400
 
 
 def given(*arguments):
