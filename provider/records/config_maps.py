@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, TypeGuard
 
 import structlog
 
+from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, TooLarge
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
@@ -24,6 +25,7 @@ from provider.cloudfront.safety.kept_domains import RecordsFailed
 from provider.cloudfront.safety.name_keys import is_name
 from provider.records import life
 from provider.records.life import Record
+from provider.records.rereads import Rereads
 from provider.records.turns import Ticket, Turns
 from provider.records.use import Looks
 
@@ -89,13 +91,14 @@ class DomainRecords:
 
     recording = True
 
-    def __init__(self, objects: Objects, namespace: str, looks: Looks) -> None:
-        """`namespace` is the provider's own."""
+    def __init__(self, objects: Objects, namespace: str, looks: Looks, *, clock: Clock | None = None) -> None:
+        """`namespace` is the provider's own; `clock` is real time."""
         self._objects, self._namespace, self._looks = objects, namespace, looks
         self._lock = threading.Lock()
         self._loaded = threading.Event()
         self._shards: dict[int, _Shard] = {}
         self._turns = Turns()
+        self._rereads = Rereads(clock or SystemClock())
 
     # Reading.
 
@@ -146,7 +149,8 @@ class DomainRecords:
         """See KeptDomains."""
         try:
             for shard in sorted({life.shard_of(domain) for domain in domains}):
-                self._read(shard)
+                if self._rereads.due(shard):
+                    self._read(shard)
         except KubeError as error:
             raise RecordsFailed(str(error)) from error
 
