@@ -423,7 +423,7 @@ PROVIDER_AWS = (
     Mutation(
         "each worker waits for the time-out of a silent endpoint",
         "cloudfront/aws/hooks.py",
-        "        self.pace.circuits[service].begin(model.name)\n",
+        "        self.pace.circuits[service].check(model.name)\n",
         "",
         "one dead endpoint takes the workers of all teams",
         ("unit/provider/cloudfront/aws/test_circuits.py",),
@@ -434,6 +434,15 @@ PROVIDER_AWS = (
         "            if len(lasting) >= _MOST_BESIDE and max(lasting) > _SLOW_SECONDS:\n",
         "            if False:\n",
         "the first calls to a dead endpoint take all workers for 30 seconds",
+        ("unit/provider/cloudfront/aws/test_circuits.py",),
+    ),
+    Mutation(
+        "what STS does not answer counts for CloudFront",
+        "cloudfront/aws/hooks.py",
+        "        error = translated(context[_WATCH].operation, exception)\n",
+        "        self._received(context[_WATCH].service, exception)\n"
+        "        error = translated(context[_WATCH].operation, exception)\n",
+        "the expired role of one config stops the calls of all configs of the account",
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(

@@ -9,9 +9,8 @@ PROVIDER_FAULTS = (
     Mutation(
         "tags that cannot be read are not written",
         "cloudfront/clients/skeleton.py",
-        "error=str(error))\n            return state\n",
+        "            self._deep_look_done(mr, due and error.not_permitted)\n            return state\n",
         (
-            "error=str(error))\n"
             '            known = None if noun(mr) == "tenant" else seen.tags\n'
             "            return self._assess_again(mr, state, replace(seen, tags=known))\n"
         ),
@@ -21,9 +20,8 @@ PROVIDER_FAULTS = (
     Mutation(
         "a group's tags that cannot be read are not written",
         "cloudfront/clients/skeleton.py",
-        "error=str(error))\n            return state\n",
+        "            self._deep_look_done(mr, due and error.not_permitted)\n            return state\n",
         (
-            "error=str(error))\n"
             '            known = seen.tags if noun(mr) == "tenant" else None\n'
             "            return self._assess_again(mr, state, replace(seen, tags=known))\n"
         ),

@@ -593,8 +593,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "an alarm is raised by status alone",
         "cloudfront/certificate/look.py",
-        "deep=deep or alarms",
-        "deep=deep",
+        "wanted=deep or alarms",
+        "wanted=deep",
         "a forged end of a certificate alarms whoever runs the provider",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),

@@ -27,10 +27,13 @@ _LATE_SECONDS: Final = 35.0
 """After this, another call is tried beside one that is still under way. Time-outs are shorter, but an answer
 that drips has none."""
 _AGAIN_SECONDS: Final = 10.0
-_SLOW_SECONDS: Final = 5.0
-"""After this, a call that is under way takes unusually long."""
-_MOST_BESIDE: Final = 4
-"""Calls that may be under way if one of them does. Each takes a worker."""
+_MOST_LATE: Final = 4
+"""Calls that may hang for longer than that. Each takes a worker."""
+_SLOW_SECONDS: Final = 15.0
+"""After this, a call that is under way takes unusually long. Half of a call's time-out: AWS may be slow for
+hours, and then all workers are needed."""
+_MOST_BESIDE: Final = 8
+"""Calls that may be under way if one of them does: half of the workers."""
 _SOON_SECONDS: Final = 2.0
 
 
@@ -45,8 +48,8 @@ class Circuit:
         """When the call of a thread began."""
         self._failures = 0
 
-    def begin(self, operation: str) -> None:
-        """A call is to be sent by this thread.
+    def check(self, operation: str) -> None:
+        """Check that this thread may send a call. Nothing else must be used up for it before.
 
         Raises:
             AwsError: it may not, as AWS has not answered other calls.
@@ -55,15 +58,18 @@ class Circuit:
             self._under_way.pop(threading.get_ident(), None)
             now = self._clock.now()
             lasting = [now - began for began in self._under_way.values()]
-            tries = any(seconds <= _LATE_SECONDS for seconds in lasting) or len(lasting) >= _MOST_BESIDE
+            tries = any(seconds <= _LATE_SECONDS for seconds in lasting) or len(lasting) >= _MOST_LATE
             if self._failures >= _FAILURES and tries:
                 words = "AWS does not answer; one call at a time is sent until it does"
                 raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
             if len(lasting) >= _MOST_BESIDE and max(lasting) > _SLOW_SECONDS:
-                raise AwsError(
-                    operation, PAUSED, "AWS answers slowly, so few calls are sent", after=_SOON_SECONDS
-                )
-            self._under_way[threading.get_ident()] = now
+                words = "AWS answers slowly, so few calls are sent"
+                raise AwsError(operation, PAUSED, words, after=_SOON_SECONDS)
+
+    def begin(self) -> None:
+        """This thread sends a call now."""
+        with self._lock:
+            self._under_way[threading.get_ident()] = self._clock.now()
 
     def ended(self, *, answered: bool) -> None:
         """The call of this thread has ended."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from botocore.exceptions import ConnectionClosedError, ConnectTimeoutError, ReadTimeoutError
@@ -84,6 +85,10 @@ class Hooks:
         events.register("before-call", self._before)
         events.register("after-call", self._answered)
         events.register("after-call-error", self._unanswered)
+        # After the credentials were renewed and the request was signed, which may take calls to STS.
+        service = client.meta.service_model.service_name
+        events.register("before-send", partial(self._sends, service))
+        events.register("response-received", partial(self._received, service))
         events.register("needs-retry", _retry)
 
     def _before(self, model: Any, context: dict[str, Any], **_: Any) -> None:
@@ -92,6 +97,7 @@ class Hooks:
         # A reconcile that exceeds its time limit ends at its next call, not only at its next write.
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
+        self.pace.circuits[service].check(model.name)
         self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
         if operations.writes(model.name):
             # The pace may have let it wait for long.
@@ -99,14 +105,18 @@ class Hooks:
         if operations.creates(model.name):
             announce_creation()
         deadline.check(f"the call {model.name}")
-        self.pace.circuits[service].begin(model.name)
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
+
+    def _sends(self, service: str, **_: Any) -> None:
+        self.pace.circuits[service].begin()
+
+    def _received(self, service: str, exception: Exception | None = None, **_: Any) -> None:
+        self.pace.circuits[service].ended(answered=not isinstance(exception, _TIME_OUTS))
 
     def _answered(
         self, http_response: Any, parsed: Any, model: Any, context: dict[str, Any], **_: Any
     ) -> None:
         made: _Call = context[_WATCH]
-        self.pace.circuits[made.service].ended(answered=True)
         if http_response.status_code < 300:
             self._count(context, None)
             self.pace.answered(made.operation, made.began)
@@ -122,9 +132,7 @@ class Hooks:
             self.on_stale()
 
     def _unanswered(self, exception: Exception, context: dict[str, Any], **_: Any) -> None:
-        made: _Call = context[_WATCH]
-        self.pace.circuits[made.service].ended(answered=not isinstance(exception, _TIME_OUTS))
-        error = translated(made.operation, exception)
+        error = translated(context[_WATCH].operation, exception)
         if error is None:
             return
         self._count(context, error)

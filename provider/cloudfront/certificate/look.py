@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import structlog
@@ -28,6 +29,7 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 
 _GOOD_SECONDS: Final = 3600.0
 _LOST_SECONDS: Final = 60.0
+_RETRY_SECONDS: Final = 600.0
 _END: Final = "end of the certificate"
 _TOLD: Final = frozenset({CertificateReason.CERTIFICATE_EXPIRED, CertificateReason.CERTIFICATE_FAILED})
 
@@ -52,21 +54,38 @@ class CertificateLook:
         is the certificate that serves now, not the one that is to replace it.
 
         Raises:
-            AwsError: CloudFront does not return it.
+            AwsError: CloudFront does not return it, and the provider must know it.
         """
         before = certificates.known(mr.at_provider)
         attached = seen.customizations.certificate_arn
         alarms = self._alarms(before, attached) and self._is_new(mr, before, attached)
         reader = Reader(self.cloudfront, self.today)
-        try:
-            now = _look(mr, asked, seen, reader, before, deep=deep or alarms)
-        except AwsError:
-            # The next poll reads it.
-            self.log_changes.take_back(mr.uid, _END)
-            raise
+        now = self._read(mr, partial(_look, mr, asked, seen, reader, before), wanted=deep or alarms)
         if alarms:
             self._is_new(mr, now, attached)
         return certificates.waiting(now, before, self.today()) if asked.certificate_request else now
+
+    def _read(
+        self, mr: Managed, look: Callable[..., Certificate | None], *, wanted: bool
+    ) -> Certificate | None:
+        """Read the certificate if that is wanted, or was and failed; else only if the provider must know it.
+        A tenant that serves does not wait for a check."""
+        again = f"certificate of {mr.uid} is to be read again"
+        overdue = bool(self.shared.last(again)) and self.shared.last_if_fresh(again) is None
+        if not wanted and not overdue:
+            return look(deep=False)
+        try:
+            now = look(deep=True)
+        except AwsError as error:
+            known = look(deep=False)
+            _log.warning(
+                "cannot read the certificate", name=mr.name, namespace=mr.namespace, error=str(error)
+            )
+            self.shared.note(again, not error.not_permitted, _RETRY_SECONDS)
+            return known
+        if overdue:
+            self.shared.note(again, False, 0.0)
+        return now
 
     def inherited(self, mr: Managed, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
         """Return the certificate of the distribution of a tenant that has none of its own; None if unknown.

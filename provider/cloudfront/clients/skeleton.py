@@ -243,6 +243,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             # Tags matter less than the rest, so the failure is only logged. The update still writes the
             # desired tags from those that are known, once ownership is proven; else it would be lost.
             self._kind.log.warning("cannot read tags", **_named(mr, seen), error=str(error))
+            # A missing permission rarely comes back within minutes.
+            self._deep_look_done(mr, due and error.not_permitted)
             return state
         self._deep_look_done(mr, due)
         return self._assess_again(mr, state, owner_look.verified(mr, tagged, self._account, self._cluster))

@@ -36,8 +36,3 @@ class LogChanges:
             if len(self._logged) > _MOST:
                 self._logged.popitem(last=False)
             return before != what
-
-    def take_back(self, uid: str, topic: str) -> None:
-        """What was logged last turned out to be unknown."""
-        with self._lock:
-            self._logged.get(uid, OrderedDict()).pop(topic, None)

@@ -291,10 +291,17 @@ class ConfigController:
             self._patch(key, config, {"finalizers": kept})
 
     def _release_unused_secrets(self) -> None:
-        for secret in set(self._parts.secrets.held) - self._used_secrets():
-            with self.releases.alone(secret):
-                if secret not in self._used_secrets():
-                    self._parts.secrets.release(secret)
+        failed: KubeError | None = None
+        for secret in sorted(set(self._parts.secrets.held) - self._used_secrets()):
+            try:
+                with self.releases.alone(secret):
+                    if secret not in self._used_secrets():
+                        self._parts.secrets.release(secret)
+            except KubeError as error:
+                # One Secret must not keep those of other namespaces.
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _used_secrets(self) -> set[ObjectKey]:
         return {

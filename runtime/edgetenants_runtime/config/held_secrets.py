@@ -76,6 +76,7 @@ class HeldSecrets:
             SECRETS,
             rng,
             metadata_only=True,
+            first=(mark,),
             gate=lambda: gate() or len(self.informer.cache) > 0,
             exists=lambda: True,
         )
@@ -184,10 +185,14 @@ class HeldSecrets:
         if stored is None:
             return
         try:
-            self._client.patch(SECRETS, key, {"metadata": self._unmarked(stored)})
-        except Conflict:
-            # Other clients may write to it often: read the current version, which the watch may deliver late.
-            self._client.patch(SECRETS, key, {"metadata": self._unmarked(self._client.get(SECRETS, key))})
+            try:
+                check_whole(SECRETS, stored["metadata"], "finalizers")
+                self._client.patch(SECRETS, key, {"metadata": self._unmarked(stored)})
+            except (Conflict, Invalid):
+                # Other clients may write to it often: read the current version, which the watch may deliver
+                # late. The cache has not all of very many finalizers.
+                whole = self._client.get(SECRETS, key)
+                self._client.patch(SECRETS, key, {"metadata": self._unmarked(whole)})
         except NotFound:
             pass
         self.informer.cache.deleted(stored)
@@ -235,7 +240,6 @@ class HeldSecrets:
     def _metadata(
         self, stored: Mapping[str, Any], finalizers: Sequence[str], label: str | None
     ) -> dict[str, Any]:
-        check_whole(SECRETS, stored["metadata"], "finalizers")
         # With the version, as finalizers are replaced as a whole: a newly added one must not be lost.
         version = stored["metadata"].get("resourceVersion")
         return {"finalizers": list(finalizers), "labels": {self._mark: label}, "resourceVersion": version}

@@ -196,7 +196,8 @@ class EventRecorder:
     MOST = 10_000
     """Events that wait."""
     MOST_OF_ONE = 200
-    """Events of one namespace that wait."""
+    """Events of one namespace that wait beside many: of a burst alone, none is dropped."""
+    MANY = 5_000
 
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
@@ -218,10 +219,12 @@ class EventRecorder:
             self._thread.join(timeout)
 
     def event(self, mr: Managed, type_: EventType, reason: EventReason, message: str) -> None:
-        """Queue the event. It is dropped if too many of its namespace wait, or of all together."""
+        """Queue the event. It is dropped if too many wait of all together, or of its namespace beside many
+        others."""
         told = _Told.of(mr, type_, reason, message)
         with self._changed:
-            full = len(self._told) >= self.MOST or self._told.waiting(told.share) >= self.MOST_OF_ONE
+            wait, of_one = len(self._told), self._told.waiting(told.share)
+            full = wait >= self.MOST or (wait >= self.MANY and of_one >= self.MOST_OF_ONE)
             if not full:
                 self._told.put(told)
                 self._changed.notify()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import structlog
@@ -74,16 +74,17 @@ class Informer:
         *,
         indexes: Mapping[str, Index] | None = None,
         annotations: Mapping[str, int] | None = None,
+        first: Collection[str] = (),
         metadata_only: bool = False,
         gate: Callable[[], bool] = lambda: True,
         exists: Callable[[], bool] = lambda: False,
     ) -> None:
         """`annotations`: those that the cache keeps besides those that the kind declares, each with a number
-        of characters. `gate` returns whether to list the kind; while it is False, no requests are sent.
-        `exists` returns whether the kind is known to exist: then its objects do too, although the API server
-        answers 404."""
+        of characters; `first`: labels and finalizers that it keeps before others. `gate` returns whether to
+        list the kind; while it is False, no requests are sent. `exists` returns whether the kind is known to
+        exist: then its objects do too, although the API server answers 404."""
         self.kind = kind
-        self.cache = Cache(indexes, Transform.of(kind, annotations, metadata_only=metadata_only))
+        self.cache = Cache(indexes, Transform.of(kind, annotations, first=first, metadata_only=metadata_only))
         self._client = client
         self._rng = rng
         self._metadata_only = metadata_only
@@ -263,7 +264,7 @@ class Informer:
             if self._is_earlier(version):
                 watch.close()
                 self._version = ""
-                return
+                break
             self._take_in(event)
             self._version = self._newest = version
         self._tells()

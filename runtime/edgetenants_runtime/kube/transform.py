@@ -7,7 +7,7 @@ thirteen megabytes here. A hundred of them would end the process, and each new o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ _LABELS: Final = (
     names.LABEL_OWNER_UID,
 )
 """They are kept before all others: one of them says which namespace a cluster-scoped resource counts for."""
+_FINALIZERS: Final = (names.FINALIZER, names.PROVIDER_CONFIG_FINALIZER)
 _METADATA: Final = (
     "name",
     "namespace",
@@ -57,20 +58,33 @@ class Transform:
     """Returns the part of an object that a cache keeps. Objects stay unchanged; what is kept of a kept object
     is the same."""
 
-    def __init__(self, annotations: Mapping[str, int] | None = None, *, metadata_only: bool = False) -> None:
+    def __init__(
+        self,
+        annotations: Mapping[str, int] | None = None,
+        *,
+        first: Collection[str] = (),
+        metadata_only: bool = False,
+    ) -> None:
         """`annotations`: those that are read besides the runtime's own, with the number of characters. Of a
-        longer one, that many and one more are kept: it is too long here, too."""
+        longer one, that many and one more are kept: it is too long here, too. `first`: labels and finalizers
+        that are kept before others, besides the runtime's own."""
+        self._first = frozenset(first)
         own = dict.fromkeys(_ANNOTATIONS, LONGEST_ANNOTATION)
         self._annotations = {} if metadata_only else own | dict(annotations or {})
         self._metadata_only = metadata_only
 
     @classmethod
     def of(
-        cls, kind: ResourceKind, annotations: Mapping[str, int] | None = None, *, metadata_only: bool = False
+        cls,
+        kind: ResourceKind,
+        annotations: Mapping[str, int] | None = None,
+        *,
+        first: Collection[str] = (),
+        metadata_only: bool = False,
     ) -> Transform:
         """What is read of the objects of a kind; `annotations` besides those that the kind declares."""
         declared = kind.annotations if isinstance(kind, ManagedKind) else {}
-        return cls({**(annotations or {}), **declared}, metadata_only=metadata_only)
+        return cls({**(annotations or {}), **declared}, first=first, metadata_only=metadata_only)
 
     def __call__(self, obj: JsonObject) -> JsonObject:
         """The part of the object that is kept."""
@@ -81,8 +95,8 @@ class Transform:
         if "annotations" in metadata:
             metadata["annotations"] = self._kept(metadata["annotations"] or {})
         if len(metadata.get("labels") or ()) > MOST_LABELS:
-            metadata["labels"] = _some(metadata["labels"])
-        for name, first in _FIRST.items():
+            metadata["labels"] = self._some(metadata["labels"])
+        for name, first in (("finalizers", self._is_first), ("ownerReferences", _controls)):
             if len(metadata.get(name) or ()) > MOST_LISTED:
                 # One more than may be written back; see `check_whole`.
                 metadata[name] = sorted(metadata[name], key=first, reverse=True)[: MOST_LISTED + 1]
@@ -95,6 +109,14 @@ class Transform:
     def _kept(self, annotations: Mapping[str, str]) -> dict[str, str]:
         longest = self._annotations
         return {name: annotations[name][: longest[name] + 1] for name in longest if name in annotations}
+
+    def _some(self, labels: Mapping[str, str]) -> dict[str, str]:
+        first = {name: labels[name] for name in (*_LABELS, *self._first) if name in labels}
+        others = islice((name for name in sorted(labels) if name not in first), MOST_LABELS - len(first))
+        return first | {name: labels[name] for name in others}
+
+    def _is_first(self, finalizer: str) -> bool:
+        return finalizer in _FINALIZERS or finalizer in self._first
 
 
 def check_whole(kind: ResourceKind, metadata: Mapping[str, Any], name: str) -> None:
@@ -110,14 +132,5 @@ def check_whole(kind: ResourceKind, metadata: Mapping[str, Any], name: str) -> N
         )
 
 
-def _some(labels: Mapping[str, str]) -> dict[str, str]:
-    first = {name: labels[name] for name in _LABELS if name in labels}
-    others = islice((name for name in sorted(labels) if name not in first), MOST_LABELS - len(first))
-    return first | {name: labels[name] for name in others}
-
-
-_FIRST: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "finalizers": lambda name: name in (names.FINALIZER, names.PROVIDER_CONFIG_FINALIZER),
-    "ownerReferences": lambda owner: bool(owner.get("controller")),
-}
-"""What is kept of a longer list before all others."""
+def _controls(owner: Mapping[str, Any]) -> bool:
+    return bool(owner.get("controller"))

@@ -341,6 +341,7 @@ class WorkQueue(Generic[Key]):
             return
         if self._alarm is not None:
             self._alarm.cancel()
+            self._alarm = None
         alarm = threading.Timer(max(0.0, due - self._real_delays.clock.now()), self._ring)
         alarm.daemon = True
         # If no thread can start at present, the next worker tries again.

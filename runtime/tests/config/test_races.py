@@ -284,6 +284,45 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
+def test_secrets_with_very_many_finalizers_are_released_and_keep_no_others(world: Any) -> None:
+    """Anyone may set the mark on their own Secrets."""
+    world.use()
+    world.look()
+    marked = {"labels": {world.MARK: "true"}, "finalizers": [*(f"a.b/{n}" for n in range(150)), world.MARK]}
+    evil = [ObjectKey("evil", f"evil-{number}") for number in range(5)]
+    for key in evil:
+        world.objects.write(SECRETS, {"metadata": {"name": key.name, "namespace": key.namespace} | marked})
+    world.finish()
+    world.objects.delete(world.USAGE, ObjectKey("shop", "uid-acme"))
+    world.sync()
+    world.look()
+    assert not world.marked()
+    assert world.finalizers() == []
+    assert [len(world.objects.get(SECRETS, key)["metadata"]["finalizers"]) for key in evil] == [150] * 5
+
+
+def test_a_secret_that_cannot_be_released_keeps_no_others(world: Any) -> None:
+    world.use()
+    world.look()
+    release, refused = world.controller._parts.secrets.release, ObjectKey("evil", "refused")
+    marked = {"labels": {world.MARK: "true"}, "finalizers": [world.MARK]}
+    world.objects.write(
+        SECRETS, {"metadata": {"name": refused.name, "namespace": refused.namespace} | marked}
+    )
+
+    def releases(key: ObjectKey) -> None:
+        if key == refused:
+            raise CONFLICT
+        release(key)
+
+    world.controller._parts.secrets.release = releases
+    world.finish()
+    world.objects.delete(world.USAGE, ObjectKey("shop", "uid-acme"))
+    world.sync()
+    world.look()
+    assert not world.marked()
+
+
 def test_each_change_of_credentials_is_told_also_one_back(world: Any) -> None:
     world.use()
     world.look()

@@ -261,6 +261,21 @@ def test_a_backup_restored_with_raised_versions_is_believed(
     assert told(informer) == ["Listed a", "Listed b", "Modified a"]
 
 
+def test_a_server_whose_events_are_always_earlier_is_not_listed_without_a_pause(
+    api: Any, client: KubeClient, until: Until
+) -> None:
+    informer = Informer(client, TOYS, random.Random(1))
+    rests = list[float]()
+    informer._rest = lambda seconds: (rests.append(seconds), informer._stopping.wait(0.01))  # type: ignore[assignment, return-value]
+    api.lists = [page(700)]
+    api.watches = [[event("MODIFIED", obj("a", 50)), "hang"]]
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) >= 4)
+    informer.stop()
+    assert len(rests) >= 3
+    assert min(rests) >= 0.75
+
+
 def test_at_no_moment_of_a_restore_is_an_object_missing_that_exists() -> None:
     """Who counts the objects meanwhile would take them for deleted."""
     cache = Cache()

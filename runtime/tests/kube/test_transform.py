@@ -96,6 +96,19 @@ def test_a_flood_of_finalizers_or_owners_hides_neither_ours_nor_the_controller()
     assert kept(finalizers=finalizers[:MOST_LISTED])["finalizers"] == finalizers[:MOST_LISTED]
 
 
+def test_a_flood_hides_no_mark_of_a_held_secret() -> None:
+    flood = [f"a/{number:05}" for number in range(500)]
+    mark = "z.example.org/in-use"
+    metadata = {
+        "name": "aws",
+        "labels": dict.fromkeys(flood, "") | {mark: "true"},
+        "finalizers": [*flood, mark],
+    }
+    found = Transform(first=(mark,), metadata_only=True)({"metadata": metadata})["metadata"]
+    assert found["labels"][mark] == "true"
+    assert mark in found["finalizers"]
+
+
 def test_a_list_of_which_a_part_is_kept_is_not_written_back() -> None:
     """The patch would delete the others."""
     check_whole(KIND, kept(finalizers=["a/b"] * MOST_LISTED), "finalizers")

@@ -127,14 +127,26 @@ def test_a_certificate_is_read_each_hour_from_its_end_until_aws_says_that_it_is_
     assert world.ready() == ("False", "CertificateExpired")
 
 
-def test_an_end_that_could_not_be_read_is_read_at_the_next_poll():
+@pytest.mark.parametrize(
+    ("code", "again"),
+    [("ServiceUnavailable", True), ("AccessDenied", False)],
+    ids=["an outage", "no permission"],
+)
+def test_an_end_that_could_not_be_read_is_read_ten_minutes_later(code, again):
     world = served()
     certificate(world)["notAfter"] = "2026-01-02T00:00:00Z"
     operation = "GetManagedCertificateDetails"
-    world.cloudfront.refuse[operation] = AwsError(operation, "ServiceUnavailable", "down", status=503)
-    assert operation in world.reconcile()
+    status = 403 if code == "AccessDenied" else 503
+    world.cloudfront.refuse[operation] = AwsError(operation, code, "no", status=status)
+    world.edit(customizations={"geoRestrictions": {"restrictionType": "whitelist", "locations": ["FR"]}})
+    calls = world.reconcile()
+    assert operation in calls
+    assert "UpdateDistributionTenant" in calls, "an edit does not wait for a check"
+    assert world.error is None
+    assert operation not in world.reconcile(), "not at each poll"
     world.cloudfront.refuse.clear()
-    assert operation in world.reconcile()
+    world.clock.advance(601)
+    assert (operation in world.reconcile()) is again
     assert operation not in world.reconcile()
 
 

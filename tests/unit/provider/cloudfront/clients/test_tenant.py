@@ -111,6 +111,18 @@ def test_tags_that_could_not_be_read_are_read_ten_minutes_later():
     assert "ListTagsForResource" not in world.reconcile(), "it is done"
 
 
+def test_tags_that_may_not_be_read_are_tried_once_a_day():
+    world = settled()
+    world.clock.advance(DEEP_CHECK_SECONDS)
+    world.cloudfront.refuse["ListTagsForResource"] = AwsError(
+        "ListTagsForResource", "AccessDenied", "no", status=403
+    )
+    assert "ListTagsForResource" in world.reconcile()
+    for _ in range(6):
+        world.clock.advance(601)
+        assert "ListTagsForResource" not in world.reconcile()
+
+
 EDITS = [
     pytest.param({"parameters": {"tenantName": "b"}}, "parameters", {"tenantName": "b"}, id="a parameter"),
     pytest.param({"parameters": None}, "parameters", {}, id="the last parameter is removed"),

@@ -13,14 +13,6 @@ def test_a_fact_is_new_once_and_again_after_another_one():
     assert log.is_new("one", "name", "a")
 
 
-def test_what_turned_out_to_be_unknown_is_new_again():
-    log = LogChanges()
-    log.is_new("one", "end", 1)
-    log.take_back("one", "end")
-    log.take_back("unknown", "end")
-    assert log.is_new("one", "end", 1)
-
-
 def test_a_resource_with_many_topics_forgets_only_its_own(monkeypatch):
     monkeypatch.setattr(log_changes, "_MOST_TOPICS", 3)
     log = LogChanges()
