@@ -53,8 +53,8 @@ class ScriptedServer:
         """What there is to say about CustomResourceDefinitions; their watch never tells of anything more
         than `crd_events`."""
         self.crd_events: list[Any] = ["hang"]
-        self.reached = "1000000"
-        """The version that the server has reached, as a list of one object tells it."""
+        self.reached: str | None = "1000000"
+        """The version that the server has reached, as a list of one object tells it; None: it does not."""
         self.others: dict[str, tuple[int, Json]] = {}
         """Answers to everything else, by "METHOD path"; a "LIST path" wins over `lists`."""
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
@@ -78,7 +78,8 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
             query = dict(parse_qsl(urlparse(self.path).query))
             if query.get("limit") == "1" and script.queries(watch=True):
                 self.note(query | {ASKS: "yes"}, None)
-                return self.answer(200, {"metadata": {"resourceVersion": script.reached}, "items": []})
+                reached = {"metadata": {"resourceVersion": script.reached}, "items": []}
+                return self.answer(429 if script.reached is None else 200, reached)
             self.note(query, None)
             crds = urlparse(self.path).path.endswith("/customresourcedefinitions")
             if crds and query:

@@ -391,7 +391,7 @@ PROVIDER_AWS = (
     Mutation(
         "each worker waits for an endpoint that never answers",
         "cloudfront/account/sessions.py",
-        "timeout=0.0 if self._hangs else _OPENING_SECONDS",
+        "timeout=max(0.0, _OPENING_SECONDS - self._lasts.elapsed())",
         "timeout=_OPENING_SECONDS",
         "one config stops the workers of all teams",
         ("unit/provider/cloudfront/account/test_sessions.py",),

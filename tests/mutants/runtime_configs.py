@@ -173,11 +173,11 @@ CONFIGS = (
     ),
     Mutation(
         "content of Secrets is kept",
-        "config/held_secrets.py",
-        '        self.informer.cache.observed({"metadata": stored["metadata"]})\n',
-        "        self.informer.cache.observed(stored)\n",
+        "kube/transform.py",
+        "        if self._metadata_only:\n            return {name: obj[name]",
+        "        if False:\n            return {name: obj[name]",
         "credentials would lie about in memory",
-        ("config/test_credentials.py",),
+        ("kube/test_transform.py",),
     ),
     Mutation(
         "finalizers of others are overwritten",

@@ -47,7 +47,7 @@ from apis.conditions import TenantReadyReason as Reason
 from apis.errors import InvalidInput, parse
 from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
 from edgetenants_runtime.api.providerconfig import CredentialsSource
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
@@ -80,8 +80,8 @@ _BLANKS: Final = re.compile(r"[^\S\n]{2,}")
 all threads meanwhile."""
 _FAILURE_SECONDS: Final = 30.0
 """How often the provider retries a config whose credentials AWS refuses, however many resources use it."""
-_OPENING_SECONDS: Final = 1.0
-"""How long a worker waits until another worker has opened the same config. With an endpoint that accepts
+_OPENING_SECONDS: Final = 5.0
+"""For how long workers wait until another worker has opened the same config. With an endpoint that accepts
 connections and never answers, that takes until the time-out."""
 _OPENED_AGAIN: Final = 5.0
 """Seconds after which such a worker's resource is reconciled again."""
@@ -171,19 +171,19 @@ class _Opening:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._hangs = False
+        self._lasts = Stopwatch()
+        """Since a worker began."""
 
     @contextmanager
     def turn(self, config: str) -> Iterator[None]:
         """Raises NotYet if another worker does not finish."""
-        # Eight workers that each waited a moment would still starve all other configs.
-        if not self._lock.acquire(timeout=0.0 if self._hangs else _OPENING_SECONDS):
-            self._hangs = True
+        # Counted from the beginning: workers that each wait as long would starve all other configs.
+        if not self._lock.acquire(timeout=max(0.0, _OPENING_SECONDS - self._lasts.elapsed())):
             words = (
                 f"{config}: another worker is asking AWS for the account, and its endpoint has not answered"
             )
             raise NotYet(words, after=_OPENED_AGAIN)
-        self._hangs = False
+        self._lasts = Stopwatch()
         try:
             yield
         finally:

@@ -167,6 +167,14 @@ class KubeClient:
         version = str(metadata.get("resourceVersion", ""))
         return Page(items, version, metadata.get("continue") or "", len(data))
 
+    def reached(self, kind: ResourceKind) -> str:
+        """The resource version that the server has reached for the kind. It lists one object, whatever this
+        client selects: to find one that is selected, the server may read all. Raises KubeError."""
+        query = {"limit": "1"}
+        request = _Request(Operation("list", kind), "GET", _path(kind), query, accept=_METADATA_LIST)
+        answer = _parsed(request, self._data(request))
+        return str((answer.get("metadata") or {}).get("resourceVersion", ""))
+
     def watch(
         self, kind: ResourceKind, resource_version: str, *, seconds: int, metadata_only: bool = False
     ) -> Watch:

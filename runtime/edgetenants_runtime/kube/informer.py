@@ -167,7 +167,7 @@ class Informer:
                 self._rest(self.GATE_SECONDS)
                 continue
             try:
-                if self._version and self._is_earlier(self._page("", limit=1).resource_version):
+                if self._version and self._was_restored():
                     self._version = ""
                 self._version = self._version or self._list()
                 self._follow()
@@ -236,6 +236,13 @@ class Informer:
             metadata_only=self._metadata_only,
             at_most=self.PAGE_BYTES * (1 if limit else _WHOLE) if limit != 1 else None,
         )
+
+    def _was_restored(self) -> bool:
+        try:
+            return self._is_earlier(self._client.reached(self.kind))
+        except KubeError:
+            # Its watch will tell what is wrong, and its bookmarks whether the server was restored.
+            return False
 
     def _is_earlier(self, version: str) -> bool:
         """The server has not reached a version that it had: its state was replaced by an older one."""

@@ -239,6 +239,19 @@ def test_a_restored_server_that_accepts_later_versions_is_noticed_before_the_nex
     assert [query["resourceVersion"] for query in api.queries(watch=True)] == ["700", "40"]
 
 
+def test_a_server_that_does_not_say_its_version_is_watched_on(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    """As while it refuses lists (429), and not watches."""
+    api.lists = [page(7)]
+    api.watches = [[event("ADDED", obj("b", 8)), "drop"], ["hang"]]
+    api.reached = None
+    informer.start()
+    until(lambda: len(api.queries(watch=True)) == 2)
+    assert api.queries(watch=True)[1]["resourceVersion"] == "8"
+    assert informer.problem == ""
+
+
 @pytest.mark.parametrize("earlier", [BOOKMARK, event("MODIFIED", obj("a", 50))])
 def test_an_event_of_an_earlier_version_is_of_a_restored_server(
     api: Any, informer: Informer, until: Until, earlier: Any

@@ -134,6 +134,8 @@ def test_a_request_that_is_under_way_keeps_its_place(serve: Serve) -> None:
     with connect(serving, "127.0.0.2") as asking:
         asking.sendall(b"GET /healthz HTTP/1.1\r\n")
         with held(serving, ["127.0.0.1"] * (2 * MOST)):
+            # Connections are accepted in order: after this answer, all of them are.
+            assert status(ask(serving, source="127.0.0.3")) == 200
             asking.sendall(b"\r\n")
             assert status(received(asking)) == 200
 
