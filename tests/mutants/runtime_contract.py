@@ -10,6 +10,14 @@ DELETION = ("reconcile/test_reconciler_deletion.py",)
 
 RUNTIME_CONTRACT = (
     Mutation(
+        "what an external resource gave that is gone stops the next one",
+        "reconcile/reconciler.py",
+        "            self.deps.connections.drop_kept(self.mr.uid)\n",
+        "            pass\n",
+        "with a Secret of someone else, a tenant that was deleted in AWS does not come back",
+        ("reconcile/connection/test_kept.py",),
+    ),
+    Mutation(
         "several by selector in the order of their names",
         "rules/references.py",
         "    return [(key, value) for value, key in sorted(first.items())]\n",

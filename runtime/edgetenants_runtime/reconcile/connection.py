@@ -118,6 +118,10 @@ class ConnectionPublisher:
         self._published[mr.uid] = _Published(digest, Stopwatch(), stored)
         self._unpublished.pop(mr.uid, None)
 
+    def drop_kept(self, uid: str) -> None:
+        """Drop the details that could not be published."""
+        self._unpublished.pop(uid, None)
+
     def forget(self, uid: str) -> None:
         """The resource was deleted."""
         self._published.pop(uid, None)

@@ -175,9 +175,13 @@ class _Pass(StatusWriter):
             return self.await_existence()
         if self.mr.deleted:
             return self.delete(client)
+        gone = not self.seen.exists and not self.seen.busy
+        if gone:
+            # They are those of an external resource that no longer exists, and must not stop its creation.
+            self.deps.connections.drop_kept(self.mr.uid)
         with step(Step.PUBLISH):
             self.deps.connections.publish(self.mr, self.seen.connection_details)
-        if not self.seen.exists and not self.seen.busy:
+        if gone:
             return self.create(client)
         with step(Step.HOLD):
             self.hold()

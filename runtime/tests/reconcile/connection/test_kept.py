@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -60,6 +61,18 @@ def test_it_is_kept_while_the_creation_itself_cannot_be_noted() -> None:
     assert published(world) == {}
     world.reconcile()
     assert published(world) == {"password": "b25jZQ=="}
+
+
+def test_what_is_kept_of_an_external_resource_that_is_gone_does_not_stop_the_next_one() -> None:
+    """The Secret belongs to someone else, and a user deletes the external resource."""
+    world = creating(**{"create Secret": [DENIED]})
+    world.reconcile()
+    world.objects.put(SECRETS, {"metadata": {"name": "edge", "namespace": "shop", "uid": "theirs"}})
+    world.external.toys.clear()
+    world.external.change = Change()
+    world.time += timedelta(minutes=5)
+    world.reconcile()
+    assert world.external.toys == {"acme": 1}
 
 
 def test_nothing_is_kept_for_a_resource_that_names_no_secret() -> None:
