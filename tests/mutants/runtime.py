@@ -269,8 +269,8 @@ RECONCILER = (
     Mutation(
         "created while the outside world is at work",
         "reconcile/reconciler.py",
-        "        if not self.seen.exists and not self.seen.busy:\n",
-        "        if not self.seen.exists:\n",
+        "        gone = not self.seen.exists and not self.seen.busy\n",
+        "        gone = not self.seen.exists\n",
         "work under way would be begun a second time",
         ("reconcile/test_reconciler_async.py",),
     ),
