@@ -68,9 +68,14 @@ def in_sandbox(kind: ResourceKind, spec: Callable[[str], dict[str, Any]]) -> Cro
     try:
         world.emulator.set_rate(RATE)
         client = KubeClient.from_kubeconfig(str(world.kubeconfig), field_manager="bench")
-        return _Measuring(world, client, kind, spec).crowd()
+        crowd = _Measuring(world, client, kind, spec).crowd()
     finally:
         world.down()
+    # Each takes minutes: who stops the second one keeps the first.
+    print(
+        f"{crowd.kind}: {crowd.ratio} times {crowd.idle} s; all ready after {crowd.all_ready} s", flush=True
+    )
+    return crowd
 
 
 @dataclass(frozen=True)
