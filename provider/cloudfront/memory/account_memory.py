@@ -115,7 +115,8 @@ class AccountMemory:
         """For a missing external resource that is to be deleted: a single response may come from a replica
         that lags behind, or from an endpoint that is not AWS's."""
         self.handed_over = SecondChecks(clock, second_check)
-        """For an external resource that is to be deleted and has another owner's tag: tags may lag behind."""
+        """For an external resource that is to be deleted and does not have its owner's tag: tags may lag
+        behind."""
         self.readings = Readings(clock)
         self.used = BackOff(_FIRST_CHECK_OF_TENANTS)
         """For a connection group that waits for its tenants to go, which may take forever: a few such groups
