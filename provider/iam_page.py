@@ -13,6 +13,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -47,8 +48,9 @@ To let the provider observe AWS without writing to it, use the policy [Read only
 """
 
 
+@cache
 def called() -> frozenset[str]:
-    """Return the operations that the code calls."""
+    """Return the operations that the code calls. The code is read once."""
     found = set(_BY_BOTOCORE)
     for file in sorted(_CODE.rglob("*.py")):
         found.update(_named(ast.parse(file.read_text(encoding="utf-8"))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,9 +107,9 @@ class Control:
         """Start a new process."""
         return self._ask({"do": "start", "spec": spec.to_json()})
 
-    def start(self, name: str) -> tuple[Run, ...]:
-        """Start a known process again."""
-        return self._ask({"do": "start", "name": name})
+    def start(self, name: str, flags: Sequence[str] = ()) -> tuple[Run, ...]:
+        """Start a known process again, with more flags for this run only."""
+        return self._ask({"do": "start", "name": name, "flags": list(flags)})
 
     def stop(self, name: str) -> tuple[Run, ...]:
         """Send SIGTERM to a process; does not wait until it ends."""

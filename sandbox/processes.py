@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sandbox.control import Control, Run, recorded
@@ -60,14 +60,19 @@ class Processes:
         """Start a process for the first time; does not wait until it is ready."""
         self._control.launch(spec)
 
-    def start(self, name: str, *, ready: bool = True) -> None:
+    def start(self, name: str, *, flags: Sequence[str] = (), ready: bool = True) -> None:
         """Start a process that was stopped, killed or has died, and wait until it is ready.
+
+        Args:
+            name: of the process.
+            flags: for this run only, after its own. It runs without them when it is started the next time.
+            ready: wait until it is ready.
 
         Raises:
             WorldError: it is already running, or is not ready in time.
             ProcessDied: it ended before it was ready.
         """
-        self._control.start(name)
+        self._control.start(name, flags)
         if ready:
             self.wait_ready(name)
 

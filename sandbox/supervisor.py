@@ -5,6 +5,7 @@ Each request is one line of JSON over the Unix socket DIR/control.sock:
 
     {"do": "start", "spec": {…}}     start a process; its spec is kept
     {"do": "start", "name": "x"}     start it again with the same spec
+                                     ("flags": ["--a=b"] adds flags for this run only)
     {"do": "stop", "name": "x"}      SIGTERM, then SIGKILL after the grace period; responds immediately
     {"do": "kill", "name": "x"}      SIGKILL
     {"do": "status"}
@@ -181,7 +182,7 @@ class Supervisor:
         old = self._children.get(spec.name)
         if old is not None and old.process.poll() is None:
             raise WorldError(f"{spec.name} is already running with pid {old.process.pid}")
-        self._children[spec.name] = spawn(spec)
+        self._children[spec.name] = spawn(spec, flags=tuple(request.get("flags", ())))
         self._save()
 
     def _stop(self, request: dict[str, Any]) -> None:
@@ -252,8 +253,12 @@ def bind_at(directory: Path) -> socket.socket:
     return server
 
 
-def spawn(spec: ProcessSpec) -> Child:
+def spawn(spec: ProcessSpec, flags: tuple[str, ...] = ()) -> Child:
     """Start a process that the kernel kills when this one ends.
+
+    Args:
+        spec: kept, for when the process is started again.
+        flags: for this run only, after those of the spec.
 
     Raises:
         WorldError: the program cannot be started.
@@ -262,7 +267,7 @@ def spawn(spec: ProcessSpec) -> Child:
         offset = log.tell()
         try:
             process = subprocess.Popen(
-                spec.argv,
+                (*spec.argv, *flags),
                 env=dict(spec.env),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -48,7 +48,6 @@ def main(names: Sequence[str]) -> None:
     show_compositions(composed)
     show_rotations(rotated)
     show_cold_starts(started)
-    show_crowds(crowded)
     print(f"report: {report}")
 
 
@@ -89,15 +88,6 @@ def show_cold_starts(found: Iterable[ColdStart]) -> None:
         print(
             f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes per resource"
         )
-
-
-def show_crowds(found: Iterable[crowd.Crowd]) -> None:
-    for c in found:
-        print(f"crowd: {c.objects} {c.kind}s of one namespace, all Ready after {c.all_ready} s")
-        print(f"  that of another namespace, idle: {c.idle} s; beside them: {c.beside} s")
-        if c.composed:
-            print(f"  of that, until Crossplane composed it: {c.composed} s")
-        print(f"  ratio of the medians: {c.ratio}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

@@ -51,6 +51,23 @@ def leaving(world: World) -> Iterator[None]:
         world.emulator.set_rate(FAST)
 
 
+@contextmanager
+def core_with(world: World, *flags: str) -> Iterator[None]:
+    """Core runs with other limits meanwhile."""
+    world.processes.stop("crossplane")
+    world.processes.start("crossplane", flags=flags)
+    try:
+        yield
+    finally:
+        world.processes.restart("crossplane")
+
+
+def events_per_second(rate: int) -> str:
+    """Core's limit of a composite's events, by the virtual clock. It is one a second by default, and goes by
+    real time, so that a claim's life at a fast clock would be too short for it."""
+    return f"--circuit-breaker-refill-rate={rate}"
+
+
 class Departing:
     """What takes minutes of real time to go. Other tests run meanwhile; in the end all of it must be gone."""
 

@@ -6,14 +6,13 @@ minute. So core's lets more events through here; test_edits_that_core_drops.py h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from function import naming
-from sandbox.world import Options, World
-from tests.integration.conftest import CACHE
+from sandbox.world import World
+from tests.integration.conftest import core_with
 from tests.integration.hostile import Teams
 from tests.integration.test_hostile_groups import dedicated, end, lodging
 from tests.integration.test_references import applied
@@ -22,18 +21,10 @@ EVENTS = 10_000
 """Far more than the events of this test."""
 
 
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    running = World.up(
-        name=f"again-{os.getpid()}",
-        cache=CACHE,
-        progress=lambda line: print(line, flush=True),
-        options=Options(core_flags=(f"--circuit-breaker-burst={EVENTS}",)),
-    )
-    try:
-        yield running
-    finally:
-        running.down()
+@pytest.fixture(scope="module", autouse=True)
+def core(world: World) -> Iterator[None]:
+    with core_with(world, f"--circuit-breaker-burst={EVENTS}"):
+        yield
 
 
 def test_a_tenant_of_another_keeps_no_claim_from_a_group_that_it_asks_for_again(teams: Teams) -> None:

@@ -1,16 +1,23 @@
 """A tenant for each domain: a bad one holds up no other."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import FAST
+from tests.integration.conftest import FAST, core_with, events_per_second
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
 LIMIT = 10
-SLOW = 1
 PLANS: Object = {"many": {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": LIMIT}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core(world: World) -> Iterator[None]:
+    with core_with(world, events_per_second(FAST)):
+        yield
 
 
 def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, world: World) -> None:
@@ -19,8 +26,6 @@ def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, wo
     with added_plans(world, PLANS), Watch(world, "tenantclaims") as watched:
         claims.apply(claims.claim("holder", domains=[taken]))
         claims.wait_ready("holder")
-        # Core's circuit breaker goes by real time: faster than this, a claim's life is too short for it.
-        world.emulator.set_rate(SLOW)
         claims.apply(claims.claim("many", plan="many", isolation="PerDomain", domains=[*good, taken]))
 
         claims.wait("all but one to be active", lambda: active(claims) == sorted(good), seconds=240)
@@ -31,7 +36,6 @@ def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, wo
         assert live["message"].startswith(f"{taken}: ")
         assert is_true(many, "Degraded")
 
-        world.emulator.set_rate(FAST)
         claims.delete("holder")
         claims.wait_gone(["holder"])
         claims.wait_ready("many", seconds=120)

@@ -77,6 +77,14 @@ def test_a_child_starts_again_as_it_was_and_its_output_is_told_apart(processes, 
     assert str(first) in processes.run("twice").log.read_text()
 
 
+def test_flags_are_for_one_run(processes, spec):
+    processes.launch(spec("flags", "import sys, time; print(sys.argv[1:], flush=True); time.sleep(60)"))
+    for flags, said in ([], "[]"), (["--one", "2"], "['--one', '2']"), ([], "[]"):
+        processes.kill("flags")
+        processes.start("flags", flags=flags)
+        until(lambda said=said: said in processes.run("flags").output())
+
+
 def test_a_child_inherits_nothing_of_the_environment(processes, spec, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "production")
     processes.launch(
