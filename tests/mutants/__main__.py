@@ -33,8 +33,9 @@ _LAST = 3000
 """Characters of what pytest says that are shown."""
 _SLOWEST = 5
 """Mutations whose time is shown, so that the next person knows where to begin."""
-_UNCHANGED_SECONDS, _MUTATED_SECONDS = 120.0, 20.0
-"""Of one test. Some mutations wait for ever, which is a failure like any other."""
+_UNCHANGED_SECONDS, _MUTATED_SECONDS, _RECORDED_SECONDS = 120.0, 20.0, 10.0
+"""Of one test. Some mutations wait for ever, which is a failure like any other. The test that noticed one last
+takes some seconds at most."""
 
 
 def main() -> int:
@@ -103,9 +104,9 @@ class Trial:
     noticed_by: dict[str, str]
     """The test that noticed each, by its name below the target's root."""
     noticing: set[str] = field(default_factory=set)
+    """The tests that noticed one in this run, by their paths."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each took to be noticed."""
-    """The tests that noticed one in this run, by their paths."""
 
     @classmethod
     def of(cls, name: str) -> Trial:
@@ -195,7 +196,7 @@ class Trial:
         if likely == self._paths(mutation.tests):
             return ""
         try:
-            return self._passes(folder, likely, _MUTATED_SECONDS)
+            return self._passes(folder, likely, _RECORDED_SECONDS)
         except NotFound:
             return ""
 

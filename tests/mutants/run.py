@@ -23,6 +23,9 @@ _LIBRARIES = (
     "google.protobuf.json_format",
     "grpc",
     "hypothesis",
+    "kubernetes.client",
+    "kubernetes.config",
+    "prometheus_client",
     "pydantic",
     "pytest",
     "pytest_timeout",
@@ -89,7 +92,7 @@ def passes(
     said = told.read_text() if told.exists() else ""
     if exitcode == _INTERNAL_ERROR and _TIMED_OUT in said:
         return said
-    if exitcode not in (0, _FAILED):
+    if exitcode not in (0, _FAILED) or (exitcode and not said):
         failure = NotFound if exitcode in _NOT_FOUND else RuntimeError
         raise failure(f"pytest could not run (exit code {exitcode}):\n{said}")
     return said if exitcode else ""

@@ -30,7 +30,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -182,7 +182,11 @@ class Vanished:
     def __init__(self, clock: Clock, today: Callable[[], datetime] = utc_now) -> None:
         """`today` is the wall clock: each day has other tokens."""
         self._clock, self._today = clock, today
+        self._began = clock.now()
         self._lock = threading.Lock()
+        self._annotated: dict[str, tuple[str, float]] = {}
+        """By provider config: the token of its annotation, and the latest start of a loss that it means.
+        An annotation stays where it is: a later loss that has the same token does not confirm again."""
         self._gone: dict[str, Gone] = {}
         self._missed: dict[str, float] = {}
         """When a census first lacked the resource of one that is gone."""
@@ -316,8 +320,9 @@ class Vanished:
         earlier confirmation stays valid. A loss that counts for one namespace only confirms only that one's.
         """
         with self._lock:
+            until = self._meant_until(config, token)
             under = {uid: gone for uid, gone in self._gone.items() if gone.loss.config == config}
-            named = [gone for gone in under.values() if token in self._tokens(gone)]
+            named = [g for g in under.values() if g.since <= until and token in self._tokens(g.loss)]
             if any(gone.loss.counts_for_others for gone in named):
                 permitted = list(under)
             else:
@@ -332,16 +337,30 @@ class Vanished:
         `asks`. It is the same in every process, and depends on the tenants of that namespace and on the day.
 
         A user who may write a status may choose an id, so the users of one namespace change the token that
-        this namespace is shown, and no other one. Each token confirms the same; see `confirm`."""
+        this namespace is shown, and no other one. Each token confirms the same; see `confirm`. A token that
+        the annotation already had before the loss is not shown: to set it again would change nothing."""
         with self._lock:
             # Another resource may have found the one that asks since.
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
             known = [loss for loss in under if loss.counts_for_others and loss.namespace == asks.namespace]
             first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
-        return _token(first, self._days()[0])
+            annotated, until = self._annotated.get(config, ("", 0.0))
+            spent = annotated if any(g.since > until for g in self._losses(first)) else ""
+        return next(token for token in self._tokens(first) if token != spent)
 
-    def _tokens(self, gone: Gone) -> tuple[str, ...]:
-        return tuple(_token(gone.loss, day) for day in self._days())
+    def _meant_until(self, config: str, token: str) -> float:
+        """Return the latest start of a loss that the annotation means. A new process finds again
+        in its first hour what was meant before it."""
+        if self._annotated.get(config, ("", 0.0))[0] != token:
+            self._annotated[config] = (token, max(self._clock.now(), self._began + _COUNTS_SECONDS))
+        return self._annotated[config][1] if token else float("-inf")
+
+    def _losses(self, loss: Loss) -> Iterator[Gone]:
+        return (self._gone[uid] for uid in self._uids("id", loss.id) if self._gone[uid].loss == loss)
+
+    def _tokens(self, loss: Loss) -> tuple[str, ...]:
+        """Return the tokens that name a loss, those of today first."""
+        return tuple(_token(loss, f"{day}{again}") for day in self._days() for again in ("", " again"))
 
     def _days(self) -> tuple[str, str]:
         """Today, and the day before, whose tokens are still valid."""

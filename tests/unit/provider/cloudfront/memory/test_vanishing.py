@@ -964,6 +964,65 @@ def test_the_token_of_one_namespace_confirms_what_all_have_lost():
     assert not vanished.confirm(CONFIG, tokens["green"], "green"), "all were permitted"
 
 
+def test_an_annotation_that_stays_confirms_no_later_accident():
+    """A user of the namespace whose token was used loses a resource of the same name and id again."""
+    clock = FakeClock()
+    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "red")
+    clock.advance(7200)
+    vanished.found_gone("uid-1", loss)
+    token = vanished.token(CONFIG, loss)
+    assert vanished.confirm(CONFIG, token, "red")
+    clock.advance(60)
+    for number in range(100):
+        vanished.found_gone(f"theirs-{number}", lost(f"dt_5{number}", "shop"))
+    assert not vanished.confirm(CONFIG, token, "shop")
+    vanished.found_gone("uid-2", loss)
+    assert not vanished.confirm(CONFIG, token, "shop")
+    again = vanished.token(CONFIG, loss)
+    assert again != token, "to set what is set already would confirm nothing"
+    assert vanished.confirm(CONFIG, again, "shop")
+
+
+def test_a_third_accident_of_a_day_has_a_token_too():
+    clock = FakeClock()
+    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "shop")
+    clock.advance(7200)
+    tokens = []
+    for number in range(3):
+        clock.advance(60)
+        vanished.found_gone(f"uid-{number}", loss)
+        tokens.append(vanished.token(CONFIG, loss))
+        assert vanished.confirm(CONFIG, tokens[-1], "shop")
+    assert tokens[0] != tokens[1] != tokens[2]
+
+
+def test_a_new_process_finds_in_its_first_hour_what_the_annotation_means():
+    clock = FakeClock()
+    loss, other = lost("dt_2", "shop"), lost("dt_1", "blue")
+    first = AccountMemory(clock).vanished
+    first.found_gone("uid-1", loss)
+    token = first.token(CONFIG, loss)
+    second = AccountMemory(clock).vanished
+    second.found_gone("uid-2", other)
+    assert not second.confirm(CONFIG, token, "blue")
+    clock.advance(600)
+    second.found_gone("uid-1", loss)
+    assert second.confirm(CONFIG, token, "blue")
+
+
+def test_a_token_that_is_set_again_is_meant_again():
+    clock = FakeClock()
+    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "shop")
+    clock.advance(7200)
+    vanished.found_gone("uid-1", loss)
+    token = vanished.token(CONFIG, loss)
+    assert vanished.confirm(CONFIG, token, "shop")
+    clock.advance(60)
+    vanished.found_gone("uid-2", loss)
+    assert not vanished.confirm(CONFIG, "", "shop")
+    assert vanished.confirm(CONFIG, token, "shop")
+
+
 @pytest.mark.parametrize(("days", "valid"), [(0, True), (1, True), (2, False), (30, False), (-1, False)])
 def test_a_token_is_valid_until_the_end_of_the_next_day(days, valid):
     now = datetime(2026, 3, 4, 23, 59, tzinfo=UTC)
