@@ -8,33 +8,21 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from apis import kinds
 from apis.conditions import ClaimConditionType, LiveReason
-from function import (
-    claim,
-    compose,
-    conditions,
-    departing,
-    field_names,
-    former_tenants,
-    live,
-    moves,
-    observed,
-    pacing,
-    plan_sources,
-    plans,
-    report,
-    response,
-    status,
-    structs,
-    terms,
-)
-from function.claim import Composite
-from function.compose import Order, WantedTenant
-from function.conditions import Looked, Told
+from function import report
+from function.answer import conditions, departing, field_names, pacing, response, status
+from function.answer.conditions import Looked, Told
+from function.changes import moves
+from function.claims import claim, plan_sources, plans, terms
+from function.claims.claim import Composite
+from function.claims.plans import Plans
+from function.composed import compose, observed
+from function.composed.compose import Order, WantedTenant
+from function.composed.observed import ObservedTenant
 from function.errors import Refused
-from function.live import Finding, Left
-from function.observed import ObservedTenant
-from function.plans import Plans
-from function.unreadable import Remains
+from function.findings import former_tenants, live
+from function.findings.live import Finding, Left
+from function.protocol import structs
+from function.protocol.unreadable import Remains
 
 Said = TypeVar("Said", Finding, Told)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from function import naming
+from function.composed import naming
 from sandbox.world import Options, World
 from tests.integration.conftest import CACHE
 from tests.integration.hostile import Teams
