@@ -19,8 +19,9 @@ from function.composed import compose, observed
 from function.composed.compose import Order, WantedTenant
 from function.composed.observed import ObservedTenant
 from function.errors import Refused
-from function.findings import former_tenants, live
-from function.findings.live import Finding, Left
+from function.findings import former_tenants, live, other_tenants
+from function.findings.live import Finding
+from function.findings.other_tenants import Left
 from function.protocol import structs
 from function.protocol.unreadable import Remains
 
@@ -134,7 +135,7 @@ def _refuse(
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if not compose.is_group(name)]
     former = former_tenants.gather(req, composite, seen.values())
-    left = live.left_behind(former) if suspended else Left()
+    left = other_tenants.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
     finding = conditions.pointing(finding, told)
     if left.unknown and former_tenants.REQUIREMENT in rsp.requirements.resources:
@@ -267,7 +268,7 @@ def _derive(
     *,
     reached: bool,
 ) -> Composed:
-    left = live.left_behind(former) if order.claim.spec.suspended else Left()
+    left = other_tenants.left_behind(former) if order.claim.spec.suspended else Left()
     astray = order.composite.live == ("True", LiveReason.SERVED)
     wanted = moves.wanted(order, seen)
     compose.check_names(wanted.tenants)
@@ -353,7 +354,7 @@ def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
 def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
     """The tenant, with the effect of the claim's former tenants on its finding and domains."""
     others = [each for each in others if each is not tenant.seen]
-    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others, _name_of(tenant.seen))
+    finding = other_tenants.with_former_tenants(tenant.finding, tenant.wanted, others, _name_of(tenant.seen))
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
 
@@ -363,7 +364,7 @@ def _with_own_tenants(tenant: Looked, all_: Sequence[Looked], *, waits: bool) ->
     if tenant.seen is None or not tenant.finding.failed:
         return tenant
     others = [each.seen for each in all_ if each.seen is not None and each is not tenant]
-    found = live.with_own_tenants(tenant.finding, (tenant.wanted, tenant.seen), others, waits=waits)
+    found = other_tenants.with_own_tenants(tenant.finding, (tenant.wanted, tenant.seen), others, waits=waits)
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=found, elsewhere=tenant.elsewhere | serving)
 
@@ -389,7 +390,7 @@ def observe(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
 def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
     finding = live.finding_of(wanted, seen, order.chosen)
     if seen is not None and seen.deleted:
-        finding = live.needed(finding, seen, compose.new_name(order, wanted))
+        finding = other_tenants.needed(finding, seen, compose.new_name(order, wanted))
     return Looked(wanted, seen, finding)
 
 

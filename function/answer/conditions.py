@@ -31,7 +31,6 @@ from function.errors import Refused
 from function.findings.live import (
     UNLESS_IT_STAYS,
     Finding,
-    Left,
     answers,
     failed_update,
     of_certificate,
@@ -41,6 +40,7 @@ from function.findings.live import (
     unlooked,
     unseen,
 )
+from function.findings.other_tenants import Left
 
 _NONE_LEFT: Final = Left()
 Reason = ReconcilingReason | DegradedReason | SuspendedReason | BlockedReason | NeedsReviewReason

@@ -19,7 +19,7 @@ from apis import kinds
 from function.claims.claim import Composite
 from function.composed import observed
 from function.composed.observed import ObservedTenant
-from function.findings.live import IN_CONFLICT
+from function.findings.other_tenants import IN_CONFLICT
 from function.protocol import requirements, structs
 
 REQUIREMENT: Final = "former-tenants"

@@ -215,7 +215,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a claim is suspended while a former tenant serves",
         "fn.py",
-        "    left = live.left_behind(former) if order.claim.spec.suspended else Left()\n",
+        "    left = other_tenants.left_behind(former) if order.claim.spec.suspended else Left()\n",
         "    left = Left()\n",
         "Suspended is True while visitors still see the site",
         ("unit/function/findings/test_former_tenants.py",),
@@ -223,7 +223,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
         "a refused claim is suspended while a former tenant serves",
         "fn.py",
-        "    left = live.left_behind(former) if suspended else Left()\n",
+        "    left = other_tenants.left_behind(former) if suspended else Left()\n",
         "    left = Left()\n",
         "the same for a claim that the function refuses",
         ("unit/function/findings/test_former_tenants.py",),
@@ -248,7 +248,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "former tenants that are not read do not serve",
-        "findings/live.py",
+        "findings/other_tenants.py",
         "        return Left(unknown=_UNREAD)\n",
         "        return Left()\n",
         "a core that does not read them shows a suspension that may not be",
@@ -272,7 +272,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim advises to end the service of a domain that it has",
-        "findings/live.py",
+        "findings/other_tenants.py",
         "    return held and _PROTECTION in seen.ready.message\n",
         "    return False\n",
         "the only action that is named takes a served domain down",
@@ -288,7 +288,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant of another name is to be kept",
-        "findings/live.py",
+        "findings/other_tenants.py",
         '{then}" if seen.external_name == new_name else _RENAMED\n',
         '{then}"\n',
         "the tenant stays in AWS with the claim's domains, and no resource manages it",
@@ -360,7 +360,7 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a former tenant that is paused is disabled",
-        "findings/live.py",
+        "findings/other_tenants.py",
         "    if serving or hidden is None:\n",
         "    if True:\n",
         "the same for a tenant that is no longer composed",

@@ -254,7 +254,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "all domains of a tenant stand before what is wrong with it",
         "findings/live.py",
-        'f"{_few(wanted.domains)}: {worst.message}"',
+        'f"{few(wanted.domains)}: {worst.message}"',
         "f\"{', '.join(wanted.domains)}: {worst.message}\"",
         "the message is cut before the cause",
         (f"{_SWITCHES}::test_a_tenant_of_many_domains_hides_no_cause_while_they_move",),
@@ -293,7 +293,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim is in conflict with its own former tenant",
-        "findings/live.py",
+        "findings/other_tenants.py",
         "        return _AFTER_OWN if found.reason in IN_CONFLICT else found\n",
         "        return found\n",
         "people release by hand what was confirmed to go",
@@ -333,7 +333,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a conflict with another party is hidden by one within the claim",
-        "findings/live.py",
+        "findings/other_tenants.py",
         "message if theirs.issuperset(lacking) else",
         "message if True else",
         "nobody learns who else has a domain while the claim's tenants move others",

@@ -14,7 +14,7 @@ from function.composed import observed
 from function.composed.compose import WantedTenant
 from function.composed.naming import digest
 from function.composed.observed import ObservedTenant
-from function.findings import live
+from function.findings import live, other_tenants
 from function.protocol import structs
 from tests.unit.function import building
 from tests.unit.function.cloud import Cloud
@@ -289,12 +289,12 @@ def test_a_domain_of_another_party_is_told_beside_that_of_the_claims_own_tenant(
 
     wanted = WantedTenant("tenant", (A, B, C), True, "E1", False)
     found = live.Finding(TenantReadyReason.DOMAIN_CONFLICT, "the provider's words")
-    told = live.with_own_tenants(found, (wanted, seen(C)), [seen(A, B)], waits=True)
+    told = other_tenants.with_own_tenants(found, (wanted, seen(C)), [seen(A, B)], waits=True)
     assert "the provider's words" not in told.message
-    mixed = live.with_own_tenants(found, (wanted, seen(C)), [seen(A)], waits=True)
+    mixed = other_tenants.with_own_tenants(found, (wanted, seen(C)), [seen(A)], waits=True)
     assert f"another tenant of this claim, still serves {A}." in mixed.message
     assert mixed.message.endswith("the provider's words")
-    assert live.with_own_tenants(found, (wanted, seen(C)), [seen(C)], waits=True) == found
+    assert other_tenants.with_own_tenants(found, (wanted, seen(C)), [seen(C)], waits=True) == found
 
 
 def test_while_domains_move_a_conflict_names_the_claims_own_tenant() -> None:
