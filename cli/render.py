@@ -16,9 +16,11 @@ from cli import output
 from cli.documents import Document, UnreadableFile, read_all
 from cli.forms import Form
 from cli.output import structured
-from function import explain, fn, offline, structs
+from function import fn, offline
+from function.composed import explain
 from function.errors import Refused
 from function.offline import Pricelist
+from function.protocol import structs
 
 __all__ = ["run"]
 

@@ -8,33 +8,22 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from apis import kinds
 from apis.conditions import ClaimConditionType, LiveReason
-from function import (
-    claim,
-    compose,
-    conditions,
-    departing,
-    field_names,
-    former_tenants,
-    live,
-    moves,
-    observed,
-    pacing,
-    plan_sources,
-    plans,
-    report,
-    response,
-    status,
-    structs,
-    terms,
-)
-from function.claim import Composite
-from function.compose import Order, WantedTenant
-from function.conditions import Looked, Told
+from function import report
+from function.answer import conditions, departing, field_names, pacing, response, status
+from function.answer.conditions import Looked, Told
+from function.changes import moves
+from function.claims import claim, plan_sources, plans, terms
+from function.claims.claim import Composite
+from function.claims.plans import Plans
+from function.composed import compose, observed
+from function.composed.compose import Order, WantedTenant
+from function.composed.observed import ObservedTenant
 from function.errors import Refused
-from function.live import Finding, Left
-from function.observed import ObservedTenant
-from function.plans import Plans
-from function.unreadable import Remains
+from function.findings import former_tenants, live, other_tenants
+from function.findings.live import Finding
+from function.findings.other_tenants import Left
+from function.protocol import structs
+from function.protocol.unreadable import Remains
 
 Said = TypeVar("Said", Finding, Told)
 
@@ -146,7 +135,7 @@ def _refuse(
     finding = live.refused(refusal, claim.asked_domains(asked), seen.values())
     tenants = [each for name, each in seen.items() if not compose.is_group(name)]
     former = former_tenants.gather(req, composite, seen.values())
-    left = live.left_behind(former) if suspended else Left()
+    left = other_tenants.left_behind(former) if suspended else Left()
     told = conditions.of_refused(refusal, finding, tenants, left, suspended=suspended)
     finding = conditions.pointing(finding, told)
     if left.unknown and former_tenants.REQUIREMENT in rsp.requirements.resources:
@@ -279,7 +268,7 @@ def _derive(
     *,
     reached: bool,
 ) -> Composed:
-    left = live.left_behind(former) if order.claim.spec.suspended else Left()
+    left = other_tenants.left_behind(former) if order.claim.spec.suspended else Left()
     astray = order.composite.live == ("True", LiveReason.SERVED)
     wanted = moves.wanted(order, seen)
     compose.check_names(wanted.tenants)
@@ -365,7 +354,7 @@ def _leaving(seen: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
 def _with_former_tenants(tenant: Looked, others: Sequence[ObservedTenant]) -> Looked:
     """The tenant, with the effect of the claim's former tenants on its finding and domains."""
     others = [each for each in others if each is not tenant.seen]
-    finding = live.with_former_tenants(tenant.finding, tenant.wanted, others, _name_of(tenant.seen))
+    finding = other_tenants.with_former_tenants(tenant.finding, tenant.wanted, others, _name_of(tenant.seen))
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=finding, elsewhere=serving)
 
@@ -375,7 +364,7 @@ def _with_own_tenants(tenant: Looked, all_: Sequence[Looked], *, waits: bool) ->
     if tenant.seen is None or not tenant.finding.failed:
         return tenant
     others = [each.seen for each in all_ if each.seen is not None and each is not tenant]
-    found = live.with_own_tenants(tenant.finding, (tenant.wanted, tenant.seen), others, waits=waits)
+    found = other_tenants.with_own_tenants(tenant.finding, (tenant.wanted, tenant.seen), others, waits=waits)
     serving = frozenset(domain for each in others if live.answers(each) for domain in each.active)
     return replace(tenant, finding=found, elsewhere=tenant.elsewhere | serving)
 
@@ -401,7 +390,7 @@ def observe(req: fnv1.RunFunctionRequest) -> dict[str, ObservedTenant]:
 def _looked(wanted: WantedTenant, seen: ObservedTenant | None, order: Order) -> Looked:
     finding = live.finding_of(wanted, seen, order.chosen)
     if seen is not None and seen.deleted:
-        finding = live.needed(finding, seen, compose.new_name(order, wanted))
+        finding = other_tenants.needed(finding, seen, compose.new_name(order, wanted))
     return Looked(wanted, seen, finding)
 
 

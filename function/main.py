@@ -17,10 +17,10 @@ import structlog
 from crossplane.function import cli as sdk
 
 from edgetenants_runtime import logs, open_files
-from function import certificates, tracing
 from function.errors import StartupFailed
-from function.metrics import Metrics
-from function.server import MEBIBYTE, Server, Settings
+from function.serving import certificates, tracing
+from function.serving.metrics import Metrics
+from function.serving.server import MEBIBYTE, Server, Settings
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _RECEIVE_MEBIBYTES: Final = 32

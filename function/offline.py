@@ -13,8 +13,10 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import errors, kinds, tenantplans
 from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
-from function import claim, fn, plan_sources, plans, structs
-from function.compose import Order
+from function import fn
+from function.claims import claim, plan_sources, plans
+from function.composed.compose import Order
+from function.protocol import structs
 
 COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
 """Annotation that Crossplane sets on a composed resource: its composed resource name."""

@@ -21,7 +21,7 @@ from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, L
 from apis.errors import InvalidInput
 from apis.tenantclaim import Phase
 from apis.tenantreport import TenantReport
-from function import structs
+from function.protocol import structs
 
 REQUIREMENT: Final = "claims"
 LONGEST_MESSAGE: Final = 512

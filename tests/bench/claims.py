@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from function.naming import digest
-from function.wire import struct
+from function.composed.naming import digest
+from function.protocol.wire import struct
 from tests.bench import wire
 
 PLAN: Mapping[str, Any] = {

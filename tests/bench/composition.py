@@ -25,7 +25,7 @@ import grpc
 import trustme
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function.naming import digest
+from function.composed.naming import digest
 from tests.bench.environments import find_python, python_of
 from tests.bench.servers import free_port, server
 

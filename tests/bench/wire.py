@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from function.wire import sized
+from function.protocol.wire import sized
 
 _FIRST, _KEY, _VALUE = 1, 1, 2
 _META, _OBSERVED, _INPUT = 1, 2, 4

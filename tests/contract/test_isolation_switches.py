@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from function.naming import digest
+from function.composed.naming import digest
 from tests.contract.emulated import DISTRIBUTION
 from tests.unit.function import building
 from tests.unit.provider.world import World, managed

@@ -23,7 +23,7 @@ from crossplane.function import resource, response
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
 
-from function import structs
+from function.protocol import structs
 
 Json = dict[str, Any]
 Function = Callable[[fnv1.RunFunctionRequest, fnv1.RunFunctionResponse], None]

@@ -22,7 +22,7 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import cli as edgetenants
-from function.server import MEBIBYTE, Server, Settings
+from function.serving.server import MEBIBYTE, Server, Settings
 from sandbox.build import build, build_cli
 from tests.integration import stand_ins
 from tests.integration.conftest import CACHE, ROOT

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from function import naming
+from function.composed import naming
 from sandbox.world import World
 from tests.integration.conftest import core_with
 from tests.integration.hostile import Teams

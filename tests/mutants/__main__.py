@@ -34,8 +34,8 @@ _LAST = 3000
 _SLOWEST = 5
 """Mutations whose time is shown, so that the next person knows where to begin."""
 _UNCHANGED_SECONDS, _MUTATED_SECONDS, _RECORDED_SECONDS = 120.0, 20.0, 10.0
-"""Of one test. Some mutations wait for ever, which is a failure like any other. The test that noticed one last
-takes some seconds at most."""
+"""Of one test. Some mutations wait for ever, which is a failure like any other. The test that noticed one
+last takes some seconds at most."""
 
 
 def main() -> int:

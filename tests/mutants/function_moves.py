@@ -2,12 +2,12 @@
 
 from tests.mutants.mutation import Mutation
 
-_SWITCHES = "unit/function/test_switches.py"
+_SWITCHES = "unit/function/changes/test_switches.py"
 
 FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "settings that only AWS has are not to be reviewed",
-        "conditions.py",
+        "answer/conditions.py",
         " for name, said in in_sync if said.holds and said.message]\n",
         " for name, said in in_sync if False]\n",
         "a claim keeps what an earlier plan allowed, and nothing says so",
@@ -15,7 +15,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a change waits for no tenant whose deletion is held",
-        "moves.py",
+        "changes/moves.py",
         "for name, each in seen.items() if each.exists}\n    tenants, waiting",
         "for name, each in kept.items() if each.exists}\n    tenants, waiting",
         "who deletes a protected resource has its tenant moved to another distribution unasked",
@@ -23,7 +23,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a group that someone deletes is given up",
-        "moves.py",
+        "changes/moves.py",
         " and not any(each.asked.own_group for each in present):\n",
         ":\n",
         "who deletes a ConnectionGroup has the claim's endpoint changed unasked",
@@ -31,7 +31,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a group that was given up is had back",
-        "moves.py",
+        "changes/moves.py",
         "    if all(each.deleted for each in groups) and not any(",
         "    if False and not any(",
         "a claim asks for the same confirmation again as long as tenants of others are in its former group",
@@ -39,23 +39,23 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "parked tenants are known by the plan's parking domain of today",
-        "departing.py",
+        "answer/departing.py",
         "naming.is_parked(None, name, each)",
         "naming.is_parked(order.chosen.plan.parking_domain or '*', name, each)",
         "a tenant that never served the claim stays in AWS without a managed resource",
-        ("unit/function/test_switches.py",),
+        ("unit/function/changes/test_switches.py",),
     ),
     Mutation(
         "a replacement does not tell of protected tenants",
-        "moves.py",
+        "changes/moves.py",
         '    if not order.chosen.plan.deletion_protection:\n        return ""\n',
         '    return ""\n',
         "the claim's author confirms a gap, and the change gets stuck at held deletions",
-        ("unit/function/test_switches.py",),
+        ("unit/function/changes/test_switches.py",),
     ),
     Mutation(
         "a new tenant asks for its domains before it is rolled out",
-        "switches.py",
+        "changes/switches.py",
         "(gives and self._open(target))",
         "gives",
         "a domain that moves to a tenant that is not rolled out is dark",
@@ -63,7 +63,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an old tenant gives its last domain",
-        "switches.py",
+        "changes/switches.py",
         "gives = bool(source.id) and self._parks(name)",
         "gives = bool(source.id)",
         "a tenant without a domain is not known to be possible, and the move may be refused",
@@ -71,7 +71,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a new tenant does not name the tenant that has its domains",
-        "switches.py",
+        "changes/switches.py",
         "for name in sources if self._parks(name))",
         "for name in sources if False)",
         "no domain moves, as nobody asks for it",
@@ -79,7 +79,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a status of before is believed when a claim is turned back",
-        "switches.py",
+        "changes/switches.py",
         "            and target.told(target.synced)\n",
         "",
         "the tenant that has the domain by now loses it",
@@ -89,7 +89,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant that may still give its domains away counts as having them",
-        "switches.py",
+        "changes/switches.py",
         "            and parking not in asked\n",
         "",
         "the tenant that has the domain by now loses it",
@@ -99,7 +99,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a move that may be on its way is forgotten when a claim is turned back",
-        "switches.py",
+        "changes/switches.py",
         "self._arrived(target, domain) and _knows(source, domain)",
         "self._arrived(target, domain)",
         "the domain arrives in a tenant that drops it",
@@ -109,7 +109,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is refused is given up without a gap by itself",
-        "moves.py",
+        "changes/moves.py",
         "    if not switch.refused or (switch.gap and not switch.unparkable):\n",
         "    if True:\n",
         "a change of isolation hangs, and nobody is told of the way out",
@@ -117,7 +117,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "one token confirms a gap of seconds and one of minutes",
-        "moves.py",
+        "changes/moves.py",
         'f"isolation {switches.other(asked)} {asked}: {way}"',
         'f"isolation {switches.other(asked)} {asked}"',
         "the plan loses its parking domain, and domains are dark for minutes that were not confirmed",
@@ -125,7 +125,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a confirmed gap hides that a tenant cannot get its parking name",
-        "moves.py",
+        "changes/moves.py",
         " or (switch.gap and not switch.unparkable):\n",
         " or switch.gap:\n",
         "a change of isolation hangs, and the claim does not say why",
@@ -133,7 +133,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "all old tenants get a parking name at once",
-        "switches.py",
+        "changes/switches.py",
         "new[: max(0, _AT_ONCE - under_way)]",
         "new",
         "Crossplane's circuit breaker opens, and nobody looks at the claim for minutes",
@@ -141,7 +141,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a gap for a domain that the plan would not allow anew",
-        "moves.py",
+        "changes/moves.py",
         "in given and not _allowed(order)\n",
         "in given\n",
         "the claim is refused as a whole while the domain is with no tenant, and the domain stays dark",
@@ -149,7 +149,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the claim quotes the request id of each try",
-        "switches.py",
+        "changes/switches.py",
         '_REQUEST_ID.sub("", live.words(condition.message))',
         "live.words(condition.message)",
         "the claim is written at each try, and Crossplane's circuit breaker opens",
@@ -157,7 +157,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "new tenants are made although moves are refused",
-        "moves.py",
+        "changes/moves.py",
         "if not each.parked or each.resource_name in switch.seen)",
         "if each)",
         "tenants pile up that serve nothing",
@@ -165,7 +165,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "with a gap the old tenant lets go before the new one is rolled out",
-        "switches.py",
+        "changes/switches.py",
         "            return self._open(target) or _has(target, source, domain)\n",
         "            return True\n",
         "a domain is dark for as long as CloudFront rolls the new tenant out",
@@ -173,7 +173,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tenants that got their domains go when the plan has no parking domain any more",
-        "switches.py",
+        "changes/switches.py",
         "return target is not None and domain in target.asked.domains\n",
         "return False\n",
         "a changed plan takes down what serves, without a confirmation",
@@ -181,7 +181,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the confirmation names no domains",
-        "moves.py",
+        "changes/moves.py",
         "{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap",
         "{because}. The domains are not served for some minutes. The gap",
         "somebody confirms without knowing what goes dark",
@@ -189,7 +189,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a record stands in the claim's status for each tenant that knows its domain",
-        "status.py",
+        "answer/status.py",
         "parked | (names & told)",
         "parked",
         "the API server takes no list with two records of one name, so nothing is composed",
@@ -197,7 +197,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim is told to make records of parking names",
-        "moves.py",
+        "changes/moves.py",
         "    return frozenset().union(*known) - own\n",
         "    return frozenset()\n",
         "people make DNS records that lead nobody anywhere",
@@ -205,7 +205,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a change of isolation has the parking names of the last one",
-        "naming.py",
+        "composed/naming.py",
         'f"{uid}/{resource_name}/{change}"',
         'f"{uid}/{resource_name}"',
         "who saw the names of one change has them by the next, and forces its gap",
@@ -213,7 +213,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a change that is begun again has the parking names that it had",
-        "switches.py",
+        "changes/switches.py",
         "{self.held[old].id}/{self.held[old].generation}",
         "{self.held[old].id}",
         "who saw the names before the change was taken back has them when it is begun again",
@@ -221,7 +221,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant gets another parking name while its change goes on",
-        "switches.py",
+        "changes/switches.py",
         "        if known is not None:\n            return known\n",
         "",
         "tenants change their names in each step, and the change does not end",
@@ -237,7 +237,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a step names domains without end",
-        "moves.py",
+        "changes/moves.py",
         "sum(length <= longest for length in lengths)",
         "len(domains)",
         "the message is cut before it says how to go on, and nobody knows the token",
@@ -245,7 +245,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a tenant's words are quoted without end",
-        "switches.py",
+        "changes/switches.py",
         "told if len(told) <= _WORDS else",
         "told if True else",
         "the message is cut before it says how to go on, and nobody knows the token",
@@ -253,15 +253,15 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "all domains of a tenant stand before what is wrong with it",
-        "live.py",
-        'f"{_few(wanted.domains)}: {worst.message}"',
+        "findings/live.py",
+        'f"{few(wanted.domains)}: {worst.message}"',
         "f\"{', '.join(wanted.domains)}: {worst.message}\"",
         "the message is cut before the cause",
         (f"{_SWITCHES}::test_a_tenant_of_many_domains_hides_no_cause_while_they_move",),
     ),
     Mutation(
         "what no provider looks at is being created",
-        "live.py",
+        "findings/live.py",
         "    return not (seen.conditions or seen.deleted)\n",
         "    return False\n",
         "nobody learns that no provider runs",
@@ -269,7 +269,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what waits for the provider is being rolled out",
-        "conditions.py",
+        "answer/conditions.py",
         "    if any(each.unsent for each in changing):\n",
         "    if False:\n",
         "a change waits for ever, and nobody needs to act",
@@ -277,7 +277,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a change that is refused is being rolled out",
-        "conditions.py",
+        "answer/conditions.py",
         "    if all(each.trouble for each in changing):\n",
         "    if False:\n",
         "two sentences of a claim contradict each other",
@@ -285,7 +285,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "visitors are sent to a tenant that is not rolled out",
-        "status.py",
+        "answer/status.py",
         "answering = [each for each in tenants if answers(each)]",
         "answering = [each for each in tenants if each.enabled is not False]",
         "status.url leads to nothing",
@@ -293,7 +293,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim is in conflict with its own former tenant",
-        "live.py",
+        "findings/other_tenants.py",
         "        return _AFTER_OWN if found.reason in IN_CONFLICT else found\n",
         "        return found\n",
         "people release by hand what was confirmed to go",
@@ -301,15 +301,15 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a refused claim is logged with each call",
-        "server.py",
+        "serving/server.py",
         "    if answer.changed:\n",
         "    if answer.changed or answer.refused:\n",
         "whoever may write claims fills the log",
-        ("unit/function/test_server.py",),
+        ("unit/function/serving/test_server.py",),
     ),
     Mutation(
         "a claim's author is told to set an annotation that does nothing there",
-        "live.py",
+        "findings/live.py",
         'said = _ANNOTATION.sub(rf"\\1 {of}", words(condition.message))',
         "said = words(condition.message)",
         "what the message says is done, and the message stays",
@@ -317,7 +317,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim's author looks for the tenant's status on the claim",
-        "live.py",
+        "findings/live.py",
         'return _AT_PROVIDER.sub(rf"\\g<0> {of}", said)',
         "return said",
         "nobody finds the redirects that a certificate waits for",
@@ -333,7 +333,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a conflict with another party is hidden by one within the claim",
-        "live.py",
+        "findings/other_tenants.py",
         "message if theirs.issuperset(lacking) else",
         "message if True else",
         "nobody learns who else has a domain while the claim's tenants move others",
@@ -341,7 +341,7 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what is gone is served as before",
-        "live.py",
+        "findings/live.py",
         " and seen.ready.reason in _NOT_SERVING)",
         " and False)",
         "an outage is told as none",

@@ -2,14 +2,14 @@
 
 from tests.mutants.mutation import Mutation
 
-_TESTS = "unit/function/test_tenant_names.py"
+_TESTS = "unit/function/composed/test_tenant_names.py"
 
-_SWITCHES = "unit/function/test_switches.py"
+_SWITCHES = "unit/function/changes/test_switches.py"
 
 FUNCTION_NAMES = (
     Mutation(
         "a move says that DNS leads to what it never led to",
-        "live.py",
+        "findings/live.py",
         "    return _ASTRAY_BEFORE if astray else _UNCHECKED_YET\n",
         "    return _SERVED\n",
         "after a change of isolation a claim reports the loss of a DNS record that never existed",
@@ -17,7 +17,7 @@ FUNCTION_NAMES = (
     ),
     Mutation(
         "a tenant that has not checked its records is believed",
-        "live.py",
+        "findings/live.py",
         "    if found.live and (not astray or found.unreached):\n",
         "    if found.live:\n",
         "a claim is Live, and then reports the loss of a DNS record that never existed",
@@ -25,7 +25,7 @@ FUNCTION_NAMES = (
     ),
     Mutation(
         "a URL is shown that leads elsewhere",
-        "status.py",
+        "answer/status.py",
         "        if not checked or each.leads(domain)\n",
         "",
         "automation opens a URL at which the former site still answers",
@@ -37,19 +37,21 @@ FUNCTION_NAMES = (
         "_UNDER_WAY_TTL if composite.unheard else composed.ttl",
         "composed.ttl",
         "an edit that is made while the circuit breaker is open has no effect for an hour",
-        ("unit/function/test_plans.py::test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon",),
+        (
+            "unit/function/claims/test_plans.py::test_a_claim_whose_edits_core_may_drop_is_looked_at_again_soon",
+        ),
     ),
     Mutation(
         "an edit that core drops right after another one is seen within the hour",
-        "claim.py",
+        "claims/claim.py",
         "return self.edited or ",
         "return ",
         "the circuit breaker opens after the call for one edit, and the next edit has no effect for an hour",
-        ("unit/function/test_plans.py::test_a_claim_that_was_edited_is_looked_at_again_soon",),
+        ("unit/function/claims/test_plans.py::test_a_claim_that_was_edited_is_looked_at_again_soon",),
     ),
     Mutation(
         "the hash of a domain is short",
-        "naming.py",
+        "composed/naming.py",
         "HASH_LENGTH: Final = 20\n",
         "HASH_LENGTH: Final = 10\n",
         "a second domain, which anyone can compute, takes the tenant of the first",
@@ -57,7 +59,7 @@ FUNCTION_NAMES = (
     ),
     Mutation(
         "a tenant with a short name gets another one",
-        "compose.py",
+        "composed/compose.py",
         "    if not short:\n        return {}\n",
         "    return {}\n",
         "after an update, every tenant of an isolation PerDomain is deleted and created again",
@@ -65,7 +67,7 @@ FUNCTION_NAMES = (
     ),
     Mutation(
         "a short name goes to whichever domain is first",
-        "compose.py",
+        "composed/compose.py",
         "min(had, key=lambda each: not _has(short[name], each))",
         "had[0]",
         "a live domain is taken off its tenant",
@@ -73,7 +75,7 @@ FUNCTION_NAMES = (
     ),
     Mutation(
         "two tenants of one name are composed",
-        "compose.py",
+        "composed/compose.py",
         "        if other is not each:\n",
         "        if False:\n",
         "one of the two domains is taken off the tenant",

@@ -2,12 +2,12 @@
 
 from tests.mutants.mutation import Mutation
 
-_SERVER = ("unit/function/test_server.py",)
+_SERVER = ("unit/function/serving/test_server.py",)
 
 FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
         "a handshake takes two minutes",
-        "server.py",
+        "serving/server.py",
         '            ("grpc.server_handshake_timeout_ms", int(_HANDSHAKE_SECONDS * 1000)),\n',
         "",
         "clients without a certificate hold files and memory",
@@ -15,7 +15,7 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the function has any number of connections",
-        "server.py",
+        "serving/server.py",
         '            ("grpc.max_allowed_incoming_connections", _MOST_CONNECTIONS),\n',
         "",
         "clients without a certificate use up the memory, and the function ends",
@@ -23,7 +23,7 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "one connection has any number of calls",
-        "server.py",
+        "serving/server.py",
         "_MOST_STREAMS: Final = 256",
         "_MOST_STREAMS: Final = 1 << 30",
         "the requests of all of them are in memory",
@@ -31,19 +31,19 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the function never reads its certificate again",
-        "certificates.py",
+        "serving/certificates.py",
         "                if self._read() == self._used:\n",
         "                if True:\n",
         "after a new CA, Crossplane cannot connect until the pod restarts",
-        ("unit/function/test_certificates.py",),
+        ("unit/function/serving/test_certificates.py",),
     ),
     Mutation(
         "half of a renewed certificate ends the connections",
-        "certificates.py",
+        "serving/certificates.py",
         "            except StartupFailed as error:\n",
         "            except ZeroDivisionError as error:\n",
         "a handshake in the moment of a renewal fails",
-        ("unit/function/test_certificates.py",),
+        ("unit/function/serving/test_certificates.py",),
     ),
     Mutation(
         "the function keeps few files open",
@@ -55,10 +55,10 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the metrics stand at every path",
-        "metrics.py",
+        "serving/metrics.py",
         '"/metrics": Scrapes',
         '"/": Scrapes',
         "the liveness probe makes the metrics",
-        ("unit/function/test_metrics.py",),
+        ("unit/function/serving/test_metrics.py",),
     ),
 )

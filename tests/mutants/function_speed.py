@@ -2,7 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
-_REMEMBERED = ("unit/function/test_remembered.py",)
+_REMEMBERED = ("unit/function/protocol/test_remembered.py",)
 
 FUNCTION_SPEED: tuple[Mutation, ...] = (
     Mutation(
@@ -15,7 +15,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an answer is given to any question of its composite",
-        "remembered.py",
+        "protocol/remembered.py",
         "if kept is None or kept.digest != question.digest:",
         "if kept is None:",
         "a claim that was edited is composed as it was before",
@@ -23,7 +23,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "an answer has the tag of the request before",
-        "remembered.py",
+        "protocol/remembered.py",
         'tagged = sized(_TAG, tag.encode()) if tag else b""',
         'tagged = b""',
         "core cannot tell which request was answered",
@@ -31,7 +31,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the tag is part of the question",
-        "questions.py",
+        "serving/questions.py",
         '    req.meta.tag = ""\n',
         "",
         "nothing is ever remembered, as each request has another tag",
@@ -39,7 +39,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a claim's own conditions are no part of the question",
-        "questions.py",
+        "serving/questions.py",
         "if key != _READ_STATUS",
         "if key",
         "an event is told with each call, or never",
@@ -63,7 +63,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "answers without end are remembered",
-        "remembered.py",
+        "protocol/remembered.py",
         "while self._size > self._most:",
         "while False:",
         "many claims fill the memory, and nobody's claims are composed",
@@ -71,7 +71,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a large answer is remembered",
-        "remembered.py",
+        "protocol/remembered.py",
         " or len(kept.rest) > LARGEST",
         "",
         "a few hostile claims take the room of all others",
@@ -79,7 +79,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the oldest answer goes first",
-        "remembered.py",
+        "protocol/remembered.py",
         "self._any.choice(self._keys)",
         "next(iter(self._kept))",
         "claims in turn that are more than there is room for are never found",
@@ -87,7 +87,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "plans of two sources are taken for those of one",
-        "remembered.py",
+        "protocol/remembered.py",
         'b"".join(sha256(part).digest() for part in parts)',
         'sha256(b"".join(parts)).digest()',
         "a claim gets plans that its platform team does not offer",
@@ -95,7 +95,7 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "plans of any size are kept",
-        "remembered.py",
+        "protocol/remembered.py",
         "if size <= self._largest:",
         "if size:",
         "one large input drives the plans of all others out of memory",
@@ -103,11 +103,11 @@ FUNCTION_SPEED: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a long text has the length of a short one",
-        "wire.py",
+        "protocol/wire.py",
         "if length < len(_TEXTS):",
         "if length <= len(_TEXTS):",
         "a claim with one long value is never composed",
-        ("unit/function/test_wire.py",),
+        ("unit/function/protocol/test_wire.py",),
     ),
 )
 
@@ -118,6 +118,6 @@ APIS_SPEED: tuple[Mutation, ...] = (
         '_PLAIN_LABEL = r"(?!-|..--)',
         '_PLAIN_LABEL = r"(?!-)',
         "a name that no resolver takes is asked for at CloudFront",
-        ("unit/function/test_domains.py",),
+        ("unit/function/claims/test_domains.py",),
     ),
 )

@@ -6,7 +6,7 @@ MESSAGES = ("unit/provider/cloudfront/clients/test_messages.py",)
 DNS_LOOKS = ("unit/provider/cloudfront/domain/test_dns_looks.py",)
 OFFERS = ("unit/provider/cloudfront/adoption/test_offers.py",)
 PACE = ("contract/test_pace.py",)
-FIELD_NAMES = ("unit/function/test_field_names.py",)
+FIELD_NAMES = ("unit/function/answer/test_field_names.py",)
 
 WEAK = ("unit/provider/cloudfront/account/test_weak_credentials.py",)
 ANSWERS = ("unit/provider/cloudfront/memory/test_answers.py",)
@@ -311,7 +311,7 @@ PROVIDER_LEFTOVERS = (
 FUNCTION_LEFTOVERS = (
     Mutation(
         "fields beside forProvider keep their names",
-        "field_names.py",
+        "answer/field_names.py",
         "    if spec_field:\n",
         "    if False:\n",
         "the platform team is sent to a field that the function sets back",
@@ -319,7 +319,7 @@ FUNCTION_LEFTOVERS = (
     ),
     Mutation(
         "the fields of a difference keep their names",
-        "field_names.py",
+        "answer/field_names.py",
         'found["field"] or found["differing"]',
         'found["field"] or ""',
         "a claim's author looks for customizations in the claim",
@@ -327,7 +327,7 @@ FUNCTION_LEFTOVERS = (
     ),
     Mutation(
         "the Secret of a legacy claim has the modern claim's field",
-        "field_names.py",
+        "answer/field_names.py",
         '"spec.connectionSecretName" if order.composite.namespaced else ""',
         '"spec.connectionSecretName"',
         "a legacy claim has no such field",
@@ -335,7 +335,7 @@ FUNCTION_LEFTOVERS = (
     ),
     Mutation(
         "the claim's own connection group has no field",
-        "field_names.py",
+        "answer/field_names.py",
         '    "connectionGroupIdSelector": OverridableField.CONNECTION,\n',
         "",
         "a claim's reader is told of a selector that no claim has",

@@ -141,10 +141,10 @@ PROVIDER_SUCCESSORS = (
 FUNCTION_SUCCESSORS = (
     Mutation(
         "a claim does not tell what its own group waits for",
-        "live.py",
+        "findings/live.py",
         "    if group.ready.denied and group.ready.reason in _HOLDING:\n",
         "    if False:\n",
         "the claim says that no action is needed, and waits for ever",
-        ("unit/function/test_former_tenants.py::test_what_the_claims_own_group_waits_for_is_told",),
+        ("unit/function/findings/test_former_tenants.py::test_what_the_claims_own_group_waits_for_is_told",),
     ),
 )

@@ -17,7 +17,8 @@ from cli import output
 from cli.forms import Form
 from cli.logs import to_stderr
 from cli.main import cli
-from function import offline, structs
+from function import offline
+from function.protocol import structs
 
 PARSERS = [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)]
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]

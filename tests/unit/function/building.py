@@ -8,7 +8,9 @@ from typing import Any
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function import fn, questions, structs
+from function import fn
+from function.protocol import structs
+from function.serving import questions
 
 PLAN = {
     "distributionId": "E1EDGETENANTS",

@@ -10,7 +10,7 @@ from typing import Any
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
-from function import structs
+from function.protocol import structs
 
 JUNK: tuple[Any, ...] = (
     None,

@@ -22,9 +22,10 @@ _LENGTH = struct.Struct("!I")
 REPLICA = """
 import sys
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
-from function import fn, server
-from function.metrics import Metrics
-from function.tracing import NoSpans
+from function import fn
+from function.serving import server
+from function.serving.metrics import Metrics
+from function.serving.tracing import NoSpans
 from tests.unit.function import test_determinism as wire
 calls = server._Calls(fn.run, Metrics(), NoSpans())
 for each in wire.unframed(sys.stdin.buffer.read()):

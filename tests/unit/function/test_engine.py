@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from function.server import MEBIBYTE, Server, Settings
+from function.serving.server import MEBIBYTE, Server, Settings
 from tests.unit.function.building import merged
 from tests.unit.function.engine import FATAL, Engine
 from tests.unit.function.test_examples import ROOT, load

@@ -6,7 +6,7 @@ import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
-from function import observed
+from function.composed import observed
 from tests.unit.function import building
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from apis.conditions import ClaimConditionType
 from apis.kinds import DISTRIBUTION_TENANT
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
-from function import structs
+from function.protocol import structs
 from tests.unit.function import building
-from tests.unit.function.test_switches import TOKENS
+from tests.unit.function.changes.test_switches import TOKENS
 
 ALL = ["parameters", "certificate", "dns", "security.webAcl", "security.geo", "connection", "tags"]
 GENEROUS = {

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
-from function import fn, structs
+from function import fn
+from function.protocol import structs
 
 INPUT = {"apiVersion": "edgetenants.fn.crossplane.io/v1alpha1", "kind": "TenantReport"}
 

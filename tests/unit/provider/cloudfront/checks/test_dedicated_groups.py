@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from edgetenants_runtime.managed import Managed
-from function import compose
+from function.composed import compose
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.state import applied, desired, identity
 from provider.cloudfront.state.identity import DEDICATED_ANNOTATION, DEDICATED_TAG, OWNER_TAG

@@ -1,0 +1,305 @@
+"""Steps that would interrupt or move served domains. The function takes none before the claim's author
+confirms it.
+
+    change                                       until it is confirmed
+    isolation Shared <-> PerDomain, if the       the domains stay with their tenants
+    domains cannot move without a gap
+    another distribution, by plan or by claim    the tenants stay with their distribution
+    no longer a connection group of its own      the group stays
+
+The claim's author confirms with the annotation `edgetenants.io/confirm: <token>`; several tokens are
+separated by commas. A token identifies the step, so one token can confirm it for all claims of a plan. It
+also identifies how long domains are not served: if a step comes to need a longer gap, it waits again.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from apis.tenant_choices import CertificateMode, Isolation, OnDelete
+from function.changes import switches
+from function.changes.switches import Switch
+from function.claims.claim import CONFIRM
+from function.composed import compose, naming
+from function.composed.compose import Order, WantedTenant
+from function.composed.observed import ObservedTenant
+
+_NAMES: Final = 2000
+"""Characters of domain names in a step's message. A message has 4096, and the action is at its end."""
+_NAMES_OF_NEEDS: Final = 500
+"""The same for the names in what the step needs first."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step that waits for confirmation."""
+
+    would: str
+    """What it would do, and its effect on visitors."""
+    token: str
+    needs: str = ""
+    """What it needs before it can be confirmed."""
+
+    @property
+    def message(self) -> str:
+        """What waits, and how to proceed."""
+        if self.needs:
+            return f"{self.would} {self.needs}"
+        return (
+            f"{self.would} To proceed, set the annotation {CONFIRM}: {self.token} on the claim. Otherwise, "
+            "revert the change."
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The tenants to compose now, and the steps that wait."""
+
+    tenants: tuple[WantedTenant, ...]
+    dedicated: bool
+    """Whether the claim has its own connection group."""
+    waiting: tuple[Move, ...]
+    switching: bool = False
+    """Whether the claim's domains are moving from the tenants of one isolation to those of the other."""
+    parked: frozenset[str] = frozenset()
+    """Parking names that tenants may have while others have the claim's domains."""
+
+    def unserved(self, domains: Iterable[str]) -> list[str]:
+        """Those of the claim's domains that no tenant has while a step waits."""
+        served = {domain for each in self.tenants for domain in each.domains}
+        return [domain for domain in domains if domain not in served] if self.waiting else []
+
+
+def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
+    """What to compose for an order, given the resources that exist.
+
+    Args:
+        order: the claim with its plan and terms.
+        seen: the claim's managed resources, including its connection group, by their composed resource names.
+    """
+    kept = {name: each for name, each in seen.items() if not each.deleted}
+    # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold.
+    held = {name: each for name, each in seen.items() if each.exists}
+    tenants, waiting, switching = _isolated(order, kept)
+    tenants, moved = _on_distribution(order, tenants, held)
+    dedicated, regrouped = _connected(order, tenants, held)
+    if dedicated != order.terms.dedicated:
+        tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
+    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, seen))
+
+
+def _parked(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
+    """Includes the names of a finished change as long as a status has them."""
+    wildcard, own = order.chosen.plan.parking_domain, frozenset(order.claim.domains)
+    if wildcard is None:
+        return frozenset()
+    known = (switches.parkings(wildcard, name, _records_of(each)) for name, each in seen.items())
+    return frozenset().union(*known) - own
+
+
+def _records_of(seen: ObservedTenant) -> Iterable[str]:
+    return (str(record.get("name")) for record in seen.instructions)
+
+
+def _isolated(
+    order: Order, kept: Mapping[str, ObservedTenant]
+) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
+    asked = order.claim.spec.isolation
+    given = order.composite.confirmed
+    # Checked first, because most claims confirm nothing, and a token is a hash.
+    confirmed = bool(given) and _token(asked, _RELEASED) in given and not _allowed(order)
+    switch = Switch(order, kept, gap=confirmed)
+    # If none of the claim's domains is served, there is nothing to interrupt.
+    if not switch.under_way:
+        return compose.tenants(order, asked), (), False
+    if switches.hindrance(order) or _freed(order) or (switch.unparkable and _may_replace(order)):
+        tenants, waiting = _replaced(switch)
+        # The plan may have changed during the move.
+        return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
+    return *_moving(switch), True
+
+
+def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    if not switch.refused or (switch.gap and not switch.unparkable):
+        return switch.tenants, ()
+    # CloudFront would refuse the domain to another tenant as well.
+    kept = tuple(each for each in switch.tenants if not each.parked or each.resource_name in switch.seen)
+    return kept, (_with_gap(switch),)
+
+
+def _with_gap(switch: Switch) -> Move:
+    protected = ""
+    if switch.unparkable:
+        protected = _protected(switch.order)
+        how_long = (
+            "for some minutes, until CloudFront has disabled the old tenants and rolled out the new ones"
+        )
+    else:
+        how_long = "for seconds to minutes, from their removal from an old tenant until a new one has them"
+    return Move(
+        f"The change of spec.isolation from {switch.former} to {switch.asked} cannot continue without a gap. "
+        f"{switch.refused} It resumes once that is fixed. With a gap, these domains are not "
+        f"served {how_long}: {_names(tuple(switch.holders))}.{protected}",
+        _token(switch.asked, _REPLACED if switch.unparkable else _RELEASED),
+        needs=_allowed(switch.order),
+    )
+
+
+# How the domains get to the new tenants, each with a gap of another length and a token of its own. So who
+# confirms a short gap does not get a long one, if the plan changes or a tenant cannot get its parking name.
+
+_RELEASED: Final = "old tenants release domains"
+_REPLACED: Final = "tenants are replaced"
+_REPLACED_AND_ISSUED: Final = "tenants are replaced, certificates issued"
+
+
+def _token(asked: Isolation, way: str) -> str:
+    return naming.token(f"isolation {switches.other(asked)} {asked}: {way}")
+
+
+def _replacing(order: Order) -> str:
+    managed = order.terms.certificate.mode is CertificateMode.MANAGED
+    return _REPLACED_AND_ISSUED if managed else _REPLACED
+
+
+def _may_replace(order: Order) -> bool:
+    """Whether the claim's author has confirmed the gap of a replacement, and nothing else is needed for
+    it."""
+    token = _token(order.claim.spec.isolation, _replacing(order))
+    return token in order.composite.confirmed and not _allowed(order) and not _freed(order)
+
+
+def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
+    lengths = itertools.accumulate(len(domain) + len(", ") for domain in domains)
+    shown = sum(length <= longest for length in lengths)
+    more = len(domains) - shown
+    return ", ".join(domains[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
+def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    if _may_replace(switch.order):
+        return compose.tenants(switch.order, switch.asked), ()
+    return switch.present, (_replacement(switch),)
+
+
+def _replacement(switch: Switch) -> Move:
+    order, asked = switch.order, switch.asked
+    pace = ". New tenants are created three at a time" if asked is Isolation.PER_DOMAIN else ""
+    way = _replacing(order)
+    until = "and rolled out the new ones"
+    if way is _REPLACED_AND_ISSUED:
+        until = "and rolled out the new ones, and their managed certificates are issued"
+    because = f", because {why}" if (why := switches.hindrance(order)) else ""
+    return Move(
+        f"The change of spec.isolation from {switch.former} to {asked} replaces the tenants in CloudFront"
+        f"{because}. These domains are not served for some minutes: {_names(tuple(switch.holders))}. The gap "
+        f"lasts until CloudFront has disabled the old tenants {until}{pace}."
+        f"{_protected(order)}",
+        _token(asked, way),
+        needs=_freed(order) or _allowed(order),
+    )
+
+
+def _protected(order: Order) -> str:
+    """What the plan's deletionProtection means for old tenants that have to be deleted first."""
+    if not order.chosen.plan.deletion_protection:
+        return ""
+    return (
+        f" {order.chosen.path('deletionProtection')} is on, so the provider holds the deletion of each old "
+        "tenant until it is confirmed: the Ready condition of its DistributionTenant says how. Until then, "
+        "the old tenant keeps its domains and serves them. If no such confirmation is needed, set the field "
+        "to false first."
+    )
+
+
+def _allowed(order: Order) -> str:
+    if not order.terms.kept:
+        return ""
+    # In the gap no tenant has the domain, so the plan would refuse it as a new one, and the claim with it.
+    named = _names(order.terms.kept, _NAMES_OF_NEEDS)
+    return f"Before that, have plan {order.chosen.name} allow {named}, or remove that from spec.domains."
+
+
+def _freed(order: Order) -> str:
+    if order.terms.on_delete is not OnDelete.ORPHAN:
+        return ""
+    # A tenant that stays in CloudFront keeps its domains, and no other tenant can have them.
+    return (
+        "Before that, set spec.onDelete to Delete, because orphaned tenants keep the domains. Otherwise, "
+        "revert the change."
+    )
+
+
+def _on_distribution(
+    order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
+) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
+    asked = order.chosen.plan.distribution_id
+    # Domains that move to a new tenant stay with their distribution.
+    whence = next((each for tenant in tenants if (each := held.get(tenant.resource_name))), None)
+    present = [
+        _present(held.get(each.resource_name) or (whence if each.parked else None), asked) for each in tenants
+    ]
+    others = set(present) - {asked}
+    if not others:
+        return tenants, ()
+    having = [held[each.resource_name] for each in tenants if each.resource_name in held]
+    moves = {
+        old: Move(
+            f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
+            "domains. The move changes origin, certificate and rules at once."
+            f"{_created_again(each for each in having if each.asked.distribution_id == old)}",
+            naming.token(f"distribution {old} {asked}"),
+        )
+        for old in sorted(others)
+    }
+    waiting = {old: move for old, move in moves.items() if move.token not in order.composite.confirmed}
+    kept = (
+        replace(each, distribution_id=old) if old in waiting else each
+        for each, old in zip(tenants, present, strict=True)
+    )
+    return tuple(kept), tuple(waiting.values())
+
+
+def _present(seen: ObservedTenant | None, asked: str) -> str:
+    return (seen.asked.distribution_id if seen is not None else "") or asked
+
+
+def _connected(
+    order: Order, tenants: Iterable[WantedTenant], held: Mapping[str, ObservedTenant]
+) -> tuple[bool, tuple[Move, ...]]:
+    groups = [each for name, each in held.items() if compose.is_group(name)]
+    if order.terms.dedicated or not groups:
+        return order.terms.dedicated, ()
+    present = [held[each.resource_name] for each in tenants if each.resource_name in held]
+    if all(each.deleted for each in groups) and not any(each.asked.own_group for each in present):
+        # The claim gave it up, and it waits for tenants of others.
+        return False, ()
+    move = Move(
+        "Without its own connection group, the claim gets another routing endpoint. Domains whose DNS "
+        f"records lead to the old one are not served once it is deleted.{_created_again(present)}",
+        naming.token("connection group"),
+        needs=_named_group(order),
+    )
+    served = bool(present)
+    confirmed = move.token in order.composite.confirmed and not move.needs
+    return (False, ()) if not served or confirmed else (True, (move,))
+
+
+def _created_again(tenants: Iterable[ObservedTenant]) -> str:
+    """What a change means for tenants that are being deleted: no resource remembers what they had."""
+    names = sorted(each.name for each in tenants if each.deleted)
+    if not names:
+        return ""
+    return (
+        f" These resources are being deleted: {_names(names, _NAMES_OF_NEEDS)}. When Crossplane creates them "
+        "again, they get this change without a confirmation."
+    )
+
+
+def _named_group(order: Order) -> str:
+    if order.chosen.plan.connection.connection_group_id:
+        return ""
+    # If the field were omitted, it would keep the resolved id, and the tenants would stay with the old group.
+    path = order.chosen.path("connection.connectionGroupId")
+    return f"Before that, set {path} to the group that the tenants move to. Otherwise, revert the change."

@@ -1,0 +1,112 @@
+"""The former tenants of a claim: DistributionTenants that it composed before, and that still exist because
+their deletion is held or fails. A claim that is deleted and created again leaves such tenants behind.
+Crossplane no longer observes them for the function, so the function requires them by their labels.
+
+An isolation change leaves such tenants behind, too, but they are not found: Crossplane (v2.3.4, composite,
+GarbageCollectComposedResources) removes the labels of a composed resource when it deletes it.
+
+Only two kinds of claims need them, so that others cost nothing more: a suspended one, which says whether
+anything is still served, and one with a tenant that fails to get its domains, which a former one may have.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
+
+from apis import kinds
+from function.claims.claim import Composite
+from function.composed import observed
+from function.composed.observed import ObservedTenant
+from function.findings.other_tenants import IN_CONFLICT
+from function.protocol import requirements, structs
+
+REQUIREMENT: Final = "former-tenants"
+_COMPOSITE: Final = "crossplane.io/composite"
+_CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
+"""Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
+_LONGEST_LABEL: Final = 63
+"""Characters of a label's value. A claim with a longer name has no composed resources."""
+
+
+def require(
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    seen: Iterable[ObservedTenant],
+) -> None:
+    """Require all DistributionTenants of the claim, if it needs its former tenants.
+
+    Args:
+        req: the request.
+        rsp: the response.
+        composite: the claim's composite.
+        seen: the claim's managed resources that Crossplane observed.
+    """
+    if not _are_needed(req, composite, seen):
+        return
+    labels = _labels(composite)
+    kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
+    selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
+    selector.match_labels.labels.update(labels)
+    if composite.namespaced:
+        selector.namespace = composite.namespace
+    requirements.require(req, rsp, REQUIREMENT, selector)
+
+
+def gather(
+    req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterable[ObservedTenant]
+) -> tuple[ObservedTenant, ...] | None:
+    """The former tenants, by name; empty if the claim does not need them, and None if Crossplane has not read
+    them yet."""
+    if not _are_needed(req, composite, seen):
+        return ()
+    answer = requirements.answer(req, REQUIREMENT)
+    if answer is None:
+        return None
+    present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
+    own = (item.resource for item in answer.items if _is_own(item.resource, composite))
+    found = [observed.read(resource) for resource in own]
+    return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+
+
+def _is_own(tenant: Struct, composite: Composite) -> bool:
+    """Whether this composite, or an earlier one of its claim, composed the tenant. Composites of other kinds
+    may have the same name, and labels can be copied. The uid differs if the claim was created again."""
+    owners = structs.objects(tenant, "metadata", "ownerReferences")
+    owner = next((each for each in owners if structs.flag(each, "controller")), None)
+    api_version, kind, name = structs.texts_at(owner, ("apiVersion", "kind", "name"))
+    if (_group(api_version), kind) != (_group(composite.api_version), composite.kind):
+        return False
+    return name == composite.name or composite.claim is not None
+
+
+def _group(api_version: str) -> str:
+    return api_version.partition("/")[0]
+
+
+def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterable[ObservedTenant]) -> bool:
+    if not is_suspended(req) and not any(map(_lacks_domains, seen)):
+        return False
+    fits = all(0 < len(value) <= _LONGEST_LABEL for value in _labels(composite).values())
+    return fits and requirements.readable(req)
+
+
+def _lacks_domains(seen: ObservedTenant) -> bool:
+    """Whether it fails to get a domain, or the claim's own connection group fails to come."""
+    fails = seen.synced.denied or seen.ready.reason in IN_CONFLICT
+    served = seen.exists and seen.active >= seen.asked.domains
+    return fails and not seen.deleted and not served
+
+
+def is_suspended(req: fnv1.RunFunctionRequest) -> bool:
+    """Whether the claim requests suspension, even if other fields are invalid."""
+    return structs.flag(req.observed.composite.resource, "spec", "suspended") or False
+
+
+def _labels(composite: Composite) -> dict[str, str]:
+    if composite.claim is None:
+        return {_COMPOSITE: composite.name}
+    # A legacy composite's name has random characters: a claim that is created again gets another composite.
+    return dict(zip(_CLAIM, composite.claim, strict=True))
