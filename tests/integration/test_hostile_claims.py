@@ -198,6 +198,11 @@ def revisions(world: World, composition: str) -> list[str]:
     return [each["metadata"]["name"] for each in sorted(items, key=lambda each: each["spec"]["revision"])]
 
 
+def domains_of(team: Team, name: str) -> list[str]:
+    """Those that CloudFront has for it."""
+    return [row["Domain"] for tenant in team.tenants(name) for row in tenant["Domains"]]
+
+
 @pytest.fixture
 def no_orphans(world: World) -> Iterator[None]:
     """The policy that a platform team may apply."""
@@ -225,6 +230,11 @@ def test_a_claim_leaves_no_tenants_behind_but_as_its_plan_allows(green: Team) ->
 
     green.wait("the policy", policy_holds, 30)
     assert 'cannot have the finalizer "orphan"' in green.refused(*patch)
+    forgotten = json.dumps({"spec": {"crossplane": {"resourceRefs": []}}})
+    assert "only Crossplane and administrators" in green.refused(*patch[:-1], forgotten)
+    other = json.dumps({"spec": {"domains": ["other-leaves.example.com"]}})
+    green.world.kubectl(*patch[:-1], other)
+    green.wait("the edit to arrive", lambda: domains_of(green, "leaves") == ["other-leaves.example.com"], 60)
     deletion = ("delete", "tenantclaim", "leaves", "-n", green.namespace)
     assert "--cascade=orphan" in green.refused(*deletion, "--cascade=orphan")
     everything = ("delete", "tenantclaim", "--all", "-n", green.namespace, "--cascade=orphan")
