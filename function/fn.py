@@ -15,10 +15,10 @@ from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
 from function.claims.claim import Composite
 from function.claims.plans import Plans
-from function.composed import compose, observed
+from function.composed import compose, observed, strangers
 from function.composed.compose import Order, WantedTenant
 from function.composed.observed import ObservedTenant
-from function.errors import Refused
+from function.errors import Refused, refuse_claim
 from function.findings import former_tenants, live, other_tenants
 from function.findings.live import Finding
 from function.findings.other_tenants import Left
@@ -229,6 +229,7 @@ def _compose(
     former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
+    _check_control(req, composite, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if departing.keep(req, rsp, order, seen):
         composed = replace(composed, departing=True)
@@ -259,6 +260,16 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
                 "uses for its own resource. Use another name in that step."
             )
             raise Refused(LiveReason.FAILED, message)
+
+
+def _check_control(req: fnv1.RunFunctionRequest, composite: Composite, resources: bytes) -> None:
+    """Refuse a claim that lists resources which it does not control: Crossplane would delete those that no
+    step wants."""
+    namespaced = composite.namespaced
+    strange = strangers.find(req, namespaced=namespaced)
+    if strange:
+        wanted = {*req.desired.resources, *fnv1.State.FromString(resources).resources}
+        refuse_claim(strangers.problems(req, strange, wanted, namespaced=namespaced))
 
 
 def _derive(

@@ -20,11 +20,11 @@ FILLER = "gw0"
 _NICE = 10
 ON_A_CONTROL_PLANE = "tests/integration/"
 FIRST = (
-    "test_isolation_switches",
-    "test_kill_points",
     "test_packages",
-    "test_per_domain",
+    "test_kill_points",
     "test_fifty_claims",
+    "test_isolation_switches",
+    "test_crossplane_v1",
 )
 """The slowest files. What is long and starts late runs alone in the end."""
 

@@ -7,11 +7,12 @@ from typing import Final
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
-from function.composed import compose
+from function.composed import compose, strangers
 from function.protocol import structs
 from function.protocol.remembered import Question
 
-_UNREAD_METADATA: Final = ("resourceVersion", "managedFields", "ownerReferences")
+_UNREAD_METADATA: Final = ("resourceVersion", "managedFields")
+_UNREAD_OF_COMPOSITE: Final = (*_UNREAD_METADATA, "ownerReferences")
 _UNREAD_SPEC: Final = ("crossplane", "resourceRefs")
 _UNREAD_AT_PROVIDER: Final = ("etag", "parameters")
 _READ_STATUS: Final = "conditions"
@@ -21,14 +22,17 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     """The question of a request. It removes everything from the request that cannot affect the response,
     except the tag."""
     composite = req.observed.composite.resource
-    _drop(structs.child(composite, "metadata"), _UNREAD_METADATA)
+    metadata = structs.child(composite, "metadata")
+    _drop(metadata, _UNREAD_OF_COMPOSITE)
     _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:
         _drop(status, [key for key in status.fields if key != _READ_STATUS])
     resources = req.observed.resources
-    for name in [each for each in resources if not compose.OURS.fullmatch(each)]:
-        del resources[name]
+    if others := [each for each in resources if not compose.OURS.fullmatch(each)]:
+        strange = strangers.find(req, namespaced=bool(structs.text(metadata, "namespace")))
+        for name in set(others).difference(strange):
+            del resources[name]
     for each in resources.values():
         resource = each.resource
         _drop(structs.child(resource, "metadata"), _UNREAD_METADATA)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.manifests import Package
-from sandbox.world import World
+from sandbox.world import Options, World
 from tests.integration.claims import Claims
 from tests.integration.hostile import Team, Teams, roles
 
@@ -34,7 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def world() -> Iterator[World]:
     name = f"test-{os.getpid()}"
-    running = World.up(name=name, cache=CACHE, progress=lambda line: print(line, flush=True))
+    running = World.up(
+        name=name,
+        cache=CACHE,
+        progress=lambda line: print(line, flush=True),
+        options=Options(core_flags=(events_per_second(FAST),)),
+    )
     try:
         yield running
     finally:
@@ -63,8 +68,8 @@ def core_with(world: World, *flags: str) -> Iterator[None]:
 
 
 def events_per_second(rate: int) -> str:
-    """Core's limit of a composite's events, by the virtual clock. It is one a second by default, and goes by
-    real time, so that a claim's life at a fast clock would be too short for it."""
+    """Core's limit of a composite's events at this rate of the clock. It is one a second by default, and goes
+    by real time: a claim's life at a fast clock is too short for it."""
     return f"--circuit-breaker-refill-rate={rate}"
 
 

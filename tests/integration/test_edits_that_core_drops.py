@@ -7,6 +7,7 @@ import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
+from tests.integration.conftest import core_with, events_per_second
 from tests.integration.watching import Object, condition
 
 EDITS = 150
@@ -16,8 +17,8 @@ EDITS = 150
 @pytest.fixture
 def dropped(claims: Claims, world: World) -> Iterator[Claims]:
     """Claims whose deletion is not dropped: a core that was started again has counted no events."""
-    yield claims
-    world.processes.restart("crossplane")
+    with core_with(world, events_per_second(1)):
+        yield claims
 
 
 def test_an_edit_that_core_drops_has_effect_nevertheless(dropped: Claims) -> None:

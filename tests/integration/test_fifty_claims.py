@@ -3,10 +3,13 @@
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
+
+import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import Departing
+from tests.integration.conftest import Departing, core_with, events_per_second
 from tests.integration.test_bad_claims import added_plans, set_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
@@ -15,6 +18,13 @@ MOST_WRITES = 8
 QUIET_SECONDS = 60
 PROVIDER = "system:serviceaccount:crossplane-system:provider-edgetenants"
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core(world: World) -> Iterator[None]:
+    """With the default limit, as users have it."""
+    with core_with(world, events_per_second(1)):
+        yield
 
 
 def test_fifty_claims_become_ready_with_few_writes_are_quiet_and_follow_their_plan(
@@ -65,6 +75,8 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     assert calls.pop("GetConnectionGroup", 0) <= QUIET_SECONDS / 60 + 1
     # The DNS of each is looked at every ten minutes.
     assert calls.pop("VerifyDnsConfiguration", 0) <= COUNT
+    # The owner tag of each is read once a day of the fast clock, and a slow machine lets days go by.
+    assert calls.pop("ListTagsForResource", 0) <= COUNT / 10
     assert set(calls) <= {"GetDistributionTenant"}, f"more than the poll: {calls}"
     # The interval is a minute with a tenth of jitter either way.
     assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1

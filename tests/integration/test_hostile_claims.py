@@ -12,6 +12,7 @@ import yaml
 from sandbox.errors import WorldError
 from sandbox.world import World
 from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, ROOT, USAGES, Team, Teams
+from tests.integration.test_references import applied
 from tests.integration.watching import Object, condition
 
 OWN = "edgetenants.io/"
@@ -124,6 +125,46 @@ def test_references_of_the_composite_lead_to_nothing_of_anothers(teams: Teams, g
     assert blue.ready("shop")
 
 
+CLUSTER_ROLE: Object = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {
+        "name": "uncontrolled",
+        "annotations": {"crossplane.io/composition-resource-name": "role"},
+    },
+    "rules": [],
+}
+
+
+def uncontrolled(team: Team, name: str) -> Object:
+    """A tenant that Crossplane once composed, and that lost its owner."""
+    composed = {"crossplane.io/composition-resource-name": "tenant-0a1b2c3d4e"}
+    return team.tenant(name, annotations=composed, forProvider={"domains": [f"{name}.example.com"]})
+
+
+def reference(listed: Object) -> Object:
+    return {key: listed[key] for key in ("apiVersion", "kind")} | {"name": listed["metadata"]["name"]}
+
+
+def test_core_deletes_nothing_for_a_claim_that_lists_what_has_no_controller(
+    world: World, green: Team
+) -> None:
+    """Core looks for cluster-scoped objects, too, and deletes with its own rights what no function wants."""
+    lost = uncontrolled(green, "lost")
+    with applied(world, json.dumps(CLUSTER_ROLE)), applied(world, json.dumps(lost)):
+        world.wait_for_condition("edt", "lost", "Ready", namespace=green.namespace)
+        for number, listed in enumerate((CLUSTER_ROLE, lost)):
+            name = f"lists-{number}"
+            green.apply(claim(green, name, crossplane={"resourceRefs": [reference(listed)]}))
+            said = refusal(green, name, "spec.crossplane.resourceRefs")
+            assert f"{listed['kind']} {listed['metadata']['name']}, which Crossplane would delete" in said
+        assert world.kubectl("get", "clusterrole", "uncontrolled")
+        assert green.tenants("lost")[0]["Enabled"]
+        kept = json.loads(world.kubectl("get", "edt", "lost", "-n", green.namespace, "-o", "json"))
+        assert "deletionTimestamp" not in kept["metadata"]
+        green.clear()
+
+
 def test_a_claim_of_anothers_domain_says_nothing_of_whose_it_is(teams: Teams, green: Team) -> None:
     blue = teams.blue
     shop = blue.served("seller", forProvider={"domains": ["seller.example.com"]})
@@ -212,6 +253,59 @@ def no_orphans(world: World) -> Iterator[None]:
     world.kubectl("delete", "-f", policy)
 
 
+@pytest.fixture
+def protected_references(world: World) -> Iterator[None]:
+    """Another policy that a platform team may apply."""
+    policy = str(ROOT / "package" / "resource-references.yaml")
+    world.kubectl("apply", "-f", policy)
+    yield
+    world.kubectl("delete", "-f", policy)
+
+
+@pytest.mark.usefixtures("protected_references")
+def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Team) -> None:
+    """Without the policy, a tenant that is taken from the list serves on, and its claim shows nothing."""
+    listing = claim(green, "lists", crossplane={"resourceRefs": [reference(CLUSTER_ROLE)]})
+    dry = ("create", "--dry-run=server", "-f", "-")
+
+    def policy_holds() -> bool:
+        """The API server takes it in after a moment."""
+        try:
+            green.world.kubectl(*dry, input=json.dumps(listing))
+        except WorldError as error:
+            return "only Crossplane and administrators" in str(error)
+        return False
+
+    green.wait("the policy", policy_holds, 30)
+    green.apply(claim(green, "stays"))
+    green.wait_ready("stays")
+    patch = ("patch", "tenantclaim", "stays", "-n", green.namespace, "--type=merge", "-p")
+    forgotten = json.dumps({"spec": {"crossplane": {"resourceRefs": []}}})
+    assert "only Crossplane and administrators" in green.refused(*patch, forgotten)
+    green.world.kubectl(*patch, json.dumps({"spec": {"domains": ["other-stays.example.com"]}}))
+    green.wait("the edit to arrive", lambda: domains_of(green, "stays") == ["other-stays.example.com"], 60)
+
+    core = "--as=system:serviceaccount:crossplane-system:crossplane"
+    lost = uncontrolled(green, "listed")
+    with applied(world, json.dumps(lost)):
+        deletion = (
+            "delete",
+            "edt",
+            "listed",
+            "-n",
+            green.namespace,
+            "--dry-run=server",
+            "--as-group=system:masters",
+        )
+        world.kubectl(*deletion, "--as=admin")
+        with pytest.raises(WorldError, match="no composite controls this managed resource"):
+            world.kubectl(*deletion, core)
+        composed = managed(green, "stays")["metadata"]["name"]
+        world.kubectl("delete", "edt", composed, *deletion[3:], core)
+    green.delete("stays")
+    green.wait("its tenant to go", lambda: not green.tenants("stays"), 60)
+
+
 @pytest.mark.usefixtures("no_orphans")
 def test_a_claim_leaves_no_tenants_behind_but_as_its_plan_allows(green: Team) -> None:
     """Without the policy, what --cascade=orphan leaves goes on serving, and the team cannot get at it."""
@@ -230,11 +324,6 @@ def test_a_claim_leaves_no_tenants_behind_but_as_its_plan_allows(green: Team) ->
 
     green.wait("the policy", policy_holds, 30)
     assert 'cannot have the finalizer "orphan"' in green.refused(*patch)
-    forgotten = json.dumps({"spec": {"crossplane": {"resourceRefs": []}}})
-    assert "only Crossplane and administrators" in green.refused(*patch[:-1], forgotten)
-    other = json.dumps({"spec": {"domains": ["other-leaves.example.com"]}})
-    green.world.kubectl(*patch[:-1], other)
-    green.wait("the edit to arrive", lambda: domains_of(green, "leaves") == ["other-leaves.example.com"], 60)
     deletion = ("delete", "tenantclaim", "leaves", "-n", green.namespace)
     assert "--cascade=orphan" in green.refused(*deletion, "--cascade=orphan")
     everything = ("delete", "tenantclaim", "--all", "-n", green.namespace, "--cascade=orphan")

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import FAST, core_with, events_per_second, leaving
+from tests.integration.conftest import FAST, leaving
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, condition
 
@@ -20,12 +20,6 @@ SLOW = 10
 MINUTE = 60
 """Virtual seconds; CloudFront rolls a tenant out in 45, and two roll-outs are no part of a gap."""
 PLANS: Object = {"parked": {"distributionId": "E1EDGETENANTS", "parkingDomain": "*.acme.com"}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def core(world: World) -> Iterator[None]:
-    with core_with(world, events_per_second(SLOW)):
-        yield
 
 
 @dataclass

@@ -5,9 +5,9 @@ A life has four phases, told apart by the virtual clock so that the calls in eac
     asked for ──▶ deployed ──▶ asked to go ──▶ disabled everywhere
     (claim)       (step)       (delete)        (step)
 
-An undisturbed life is recorded first; its call log says where to kill. Then come lives in each of whose phases
-one of those calls is held by the emulator, the provider gets a real SIGKILL, and a new provider has to finish
-what was asked: as many lives as the phase with the most calls needs.
+An undisturbed life is recorded first; its call log says where to kill. Then come lives in each of whose
+phases one of those calls is held by the emulator, the provider gets a real SIGKILL, and a new provider has to
+finish what was asked: as many lives as the phase with the most calls needs.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,23 +1,14 @@
 """A tenant for each domain: a bad one holds up no other."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox.world import World
 from tests.integration.claims import Claims
-from tests.integration.conftest import FAST, core_with, events_per_second
 from tests.integration.test_bad_claims import added_plans
 from tests.integration.watching import Object, Watch, condition, is_true
 
 LIMIT = 10
 PLANS: Object = {"many": {"distributionId": "E1EDGETENANTS", "allow": {"maxPerDomain": LIMIT}}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def core(world: World) -> Iterator[None]:
-    with core_with(world, events_per_second(FAST)):
-        yield
 
 
 def test_at_its_limit_with_one_bad_domain_the_others_are_live(claims: Claims, world: World) -> None:

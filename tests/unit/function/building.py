@@ -37,6 +37,7 @@ TENANT = {
         "namespace": "shop",
         "generation": 1,
         "annotations": {"crossplane.io/external-name": "shop.acme"},
+        "ownerReferences": [{"kind": "TenantClaim", "name": "acme", "uid": "u-1", "controller": True}],
     },
     "spec": {
         "forProvider": {
