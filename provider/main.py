@@ -104,7 +104,7 @@ def wire(
 ) -> Manager:
     """Wire the parts. Raises StartFailed if the port of the webhooks is in use."""
     manager = Manager(client, clock, settings)
-    accounts = Accounts(clock, Instruments(manager.metrics.registry))
+    accounts = Accounts(clock, Instruments(manager.metrics.registry), settings.workers)
     tenants: list[Controller] = []
     groups: list[Controller] = []
     waiters: list[waiting.Waiter] = []

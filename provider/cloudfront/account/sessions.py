@@ -53,6 +53,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from provider.cloudfront.account import credential_origins, web_identity
 from provider.cloudfront.account.renewed_credentials import RenewedCredentials
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
+from provider.cloudfront.aws.circuits import USUAL_WORKERS
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
@@ -193,8 +194,12 @@ class _Opening:
 class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
-    def __init__(self, clock: Clock, instruments: Instruments | None = None) -> None:
+    def __init__(
+        self, clock: Clock, instruments: Instruments | None = None, workers: int = USUAL_WORKERS
+    ) -> None:
+        """`workers` is the number of workers of each kind."""
         self.clock = clock
+        self._workers = workers
         self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
@@ -362,7 +367,7 @@ class Accounts:
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
-        hooks = Hooks(Pace(self.clock), self.instruments.calls)
+        hooks = Hooks(Pace(self.clock, self._workers), self.instruments.calls)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
         renewed = RenewedCredentials(hooks.on_stale)
         session = _session(config, spec, hooks)
@@ -400,7 +405,7 @@ class Accounts:
             for other in self._shared.values():
                 other.pace.forget(config.uid)
             clock = self.clock
-            pace = Pace(clock)
+            pace = Pace(clock, self._workers)
             memory = AccountMemory(clock, rate=lambda: pace.rate("cloudfront"))
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
             rehearsals = AccountMemory(clock, second_check=0.0)

@@ -1,7 +1,8 @@
 """Hooks around each request of one provider config's clients, on botocore's events.
 
     before   check the deadline, whether it may write,        after   count it, note throttling, drop expired
-             and the account's pace; announce a creation              credentials, refuse what is not from AWS
+             whether AWS answers, and the account's pace;             credentials, refuse what is not from AWS
+             announce a creation
 
 The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
@@ -20,9 +21,11 @@ from botocore.exceptions import ConnectionClosedError, ConnectTimeoutError, Read
 from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront.aws import operations
+from provider.cloudfront.aws.circuits import STS
 from provider.cloudfront.aws.error_translation import translated, unreadable
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.aws.metrics import CallMetrics
+from provider.cloudfront.aws.signing import Signing
 from provider.cloudfront.aws.throttling import Pace
 
 __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_reading", "reads_only"]
@@ -78,6 +81,7 @@ class Hooks:
         self.on_stale: Callable[[], None] = lambda: None
         """Called when the credentials must be loaded again."""
         self._calls = calls
+        self._signing = Signing()
 
     def watch(self, client: Any) -> None:
         """Register the hooks with a boto3 client."""
@@ -97,17 +101,32 @@ class Hooks:
         # A reconcile that exceeds its time limit ends at its next call, not only at its next write.
         deadline.check(f"the call {model.name}")
         service = model.service_model.service_name
+        if service != STS:
+            # botocore calls STS while it signs the request of another service.
+            self._signing.check(model.name)
         self.pace.circuits[service].check(model.name)
-        self._calls.held_back(self.account, service, self.pace.admit(service, model.name))
-        if operations.writes(model.name):
-            # The pace may have let it wait for long.
-            leading.check(f"the call {model.name}")
-        if operations.creates(model.name):
-            announce_creation()
-        deadline.check(f"the call {model.name}")
+        try:
+            self._prepare(service, model.name)
+        except BaseException:
+            # botocore tells only the errors of what follows.
+            self.pace.circuits[service].ended(answered=False)
+            raise
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
+    def _prepare(self, service: str, operation: str) -> None:
+        self._calls.held_back(self.account, service, self.pace.admit(service, operation))
+        if operations.writes(operation):
+            # The pace may have let it wait for long.
+            leading.check(f"the call {operation}")
+        if operations.creates(operation):
+            announce_creation()
+        deadline.check(f"the call {operation}")
+        if service != STS:
+            self._signing.begin(operation)
+
     def _sends(self, service: str, **_: Any) -> None:
+        if service != STS:
+            self._signing.ended()
         self.pace.circuits[service].begin()
 
     def _received(self, service: str, exception: Exception | None = None, **_: Any) -> None:
@@ -132,6 +151,11 @@ class Hooks:
             self.on_stale()
 
     def _unanswered(self, exception: Exception, context: dict[str, Any], **_: Any) -> None:
+        service = context[_WATCH].service
+        if service != STS:
+            self._signing.ended(silent=_is_silence(exception))
+        # botocore tells `_received` nothing of an answer that it cannot read.
+        self.pace.circuits[service].ended(answered=True)
         error = translated(context[_WATCH].operation, exception)
         if error is None:
             return
@@ -142,6 +166,11 @@ class Hooks:
     def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
         made: _Call = context[_WATCH]
         self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
+
+
+def _is_silence(error: Exception) -> bool:
+    """Whether a call failed because AWS did not answer, or did not answer others just before."""
+    return isinstance(error, _TIME_OUTS) or (isinstance(error, AwsError) and error.code == "Endpoint")
 
 
 def _check_origin(model: Any, http_response: Any, parsed: Any) -> None:

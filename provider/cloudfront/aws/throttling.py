@@ -22,7 +22,7 @@ from typing import Final, Protocol
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
 from provider.cloudfront.aws import operations, turns
-from provider.cloudfront.aws.circuits import Circuit
+from provider.cloudfront.aws.circuits import USUAL_WORKERS, circuits
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.turns import Turns
 
@@ -115,11 +115,12 @@ class _Pause:
 class Pace:
     """The pace of one account. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, workers: int = USUAL_WORKERS) -> None:
+        """`workers` is the number of workers of each kind."""
         self._clock = clock
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
-        self.circuits: defaultdict[str, Circuit] = defaultdict(Circuit)
+        self.circuits = circuits(workers)
         """By service."""
         self._throttles: dict[str, _Throttle] = {}
         """By operation, for those that AWS has throttled."""

@@ -347,6 +347,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
 
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
+            assert connector._accounts._workers == 8
             return MagicMock()
 
         def everything_read(self):
@@ -360,7 +361,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
     monkeypatch.setattr(main, "Manager", Manager)
     monkeypatch.setattr(main, "Instruments", lambda _: None)
     policy = options.policy(given(), "i")
-    main.wire(None, None, options.settings(given()), policy)
+    main.wire(None, None, options.settings(given("--workers=8")), policy)
     groups = ("cloudfront.m.edgetenants.io", "cloudfront.edgetenants.io")
     assert managed_kinds == [
         pair

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from edgetenants_runtime.clock import FakeClock
@@ -24,9 +26,9 @@ OPERATION = "GetDistributionTenant"
 class Line:
     """A circuit, and threads that make calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 16) -> None:
         self.clock = FakeClock()
-        self.circuit = Circuit(self.clock)
+        self.circuit = Circuit(workers, self.clock)
         self.workers: list[ThreadPoolExecutor] = []
 
     def begins(self) -> Callable[[bool], None] | None:
@@ -50,6 +52,7 @@ class Line:
             ends = self.begins()
             assert ends
             ends(False)
+        self.clock.advance(10)
 
 
 @pytest.fixture
@@ -64,8 +67,7 @@ def test_any_number_of_calls_is_sent_while_they_are_answered(line: Line) -> None
         assert end
         end(True)
     line.times_out(2)
-    assert line.begins()
-    assert line.begins(), "two are not enough"
+    assert [bool(line.begins()) for _ in range(3)] == [True] * 3, "two are not enough"
 
 
 def test_after_three_time_outs_one_call_at_a_time_is_sent(line: Line) -> None:
@@ -74,25 +76,75 @@ def test_after_three_time_outs_one_call_at_a_time_is_sent(line: Line) -> None:
     assert probe
     assert [line.begins() for _ in range(10)] == [None] * 10
     probe(False)
+    assert line.begins() is None, "the next worker waits for ten seconds first"
+    line.clock.advance(10)
     probe = line.begins()
     assert probe
     assert line.begins() is None
     probe(True)
+    line.clock.advance(60)
     assert all(line.begins() for _ in range(10))
+
+
+@pytest.mark.parametrize(("workers", "few"), [(1, 2), (8, 2), (16, 4), (64, 16)])
+def test_few_calls_are_sent_for_a_minute_after_a_time_out(workers: int, few: int) -> None:
+    """If a part of an endpoint is silent, its other part answers in between."""
+    line = Line(workers)
+    line.times_out(1)
+    for _ in range(5):
+        begun = [line.begins() for _ in range(few + 3)]
+        assert [bool(end) for end in begun] == [True] * few + [False] * 3
+        for end in begun[:few]:
+            assert end
+            end(True)
+        line.clock.advance(9)
+    line.clock.advance(5)
+    assert all(line.begins() for _ in range(2 * workers)), "a minute passed without a time-out"
+
+
+def test_a_slow_account_may_use_all_workers(line: Line) -> None:
+    for _ in range(100):
+        begun = [line.begins() for _ in range(16)]
+        line.clock.advance(8)
+        for end in begun:
+            assert end, "AWS may be slow for hours"
+            end(True)
 
 
 def test_few_calls_are_sent_beside_one_that_takes_long(line: Line) -> None:
     """The first ones that hang must not take all workers until their time-out."""
     slow = line.begins()
     line.clock.advance(14)
-    others = [line.begins() for _ in range(3)]
+    others = [line.begins() for _ in range(2)]
     assert all(others), "AWS may be slow for hours"
     line.clock.advance(2)
     assert slow
     others = [line.begins() for _ in range(10)]
-    assert [bool(each) for each in others] == [True] * 4 + [False] * 6
+    assert [bool(each) for each in others] == [True] + [False] * 9
     slow(True)
     assert all(line.begins() for _ in range(10)), "the others are not late"
+
+
+def test_calls_that_wait_for_the_pace_count_as_well(line: Line) -> None:
+    """They would all be sent together."""
+    line.times_out(1)
+    let_through = [ThreadPoolExecutor(1) for _ in range(6)]
+    refused = [bool(each.submit(line.circuit.check, OPERATION).exception(10)) for each in let_through]
+    assert refused == [False] * 4 + [True] * 2
+    let_through[0].submit(lambda: line.circuit.ended(answered=False)).result(10)
+    ends = line.begins()
+    assert ends
+    ends(True)
+    line.clock.advance(51)
+    assert all(line.begins() for _ in range(10)), "a call that was not sent has not timed out"
+
+
+def test_the_call_of_a_thread_that_ended_is_forgotten(line: Line) -> None:
+    line.times_out(3)
+    assert line.begins()
+    assert line.begins() is None
+    line.workers[-2].shutdown()
+    assert line.begins()
 
 
 def test_calls_that_hang_for_ever_do_not_keep_others_from_trying(line: Line) -> None:
@@ -108,6 +160,7 @@ def test_calls_that_hang_for_ever_do_not_keep_others_from_trying(line: Line) -> 
     ends = hanging[0]
     assert ends
     ends(True)
+    line.clock.advance(60)
     assert line.begins()
 
 
@@ -160,16 +213,21 @@ def test_only_a_call_that_took_its_time_counts(monkeypatch, error, sent) -> None
     assert all("does not answer; one call at a time" in each for each in words) is (sent == 3)
 
 
-def test_a_call_that_may_not_be_sent_uses_nothing_up(monkeypatch) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_call_that_may_not_be_sent_uses_nothing_up(monkeypatch, times) -> None:
     """Neither a token of the account's rate, nor the announcement of a creation."""
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
     account = sessions.Accounts(FakeClock()).of(config())
-    for _ in range(3):
-        account.pace.circuits["cloudfront"].ended(answered=False)
-    with ThreadPoolExecutor(1) as worker:
-        worker.submit(account.pace.circuits["cloudfront"].begin).result(10)
+    circuit = account.pace.circuits["cloudfront"]
+    for _ in range(times):
+        circuit.begin()
+        circuit.ended(answered=False)
+    with ThreadPoolExecutor(4) as workers:
+        together = threading.Barrier(4)
+        for each in [workers.submit(lambda: (together.wait(10), circuit.begin())) for _ in range(4)]:
+            each.result(10)
         for _ in range(1000):
-            with pytest.raises(AwsError, match="does not answer"), announcing(pytest.fail):
+            with pytest.raises(AwsError, match=r"one call at a time|few calls"), announcing(pytest.fail):
                 account.cloudfront.create_tenant(
                     Tenant("shop.acme", "E1", domains=frozenset({"a.example.com"}))
                 )
@@ -179,15 +237,55 @@ def test_a_call_that_may_not_be_sent_uses_nothing_up(monkeypatch) -> None:
 def test_time_outs_of_sts_count_for_sts(monkeypatch) -> None:
     """botocore renews credentials in the middle of a call to CloudFront."""
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
-    account = sessions.Accounts(FakeClock()).of(config(rateLimits={"cloudfront": 100}))
+    accounts = sessions.Accounts(FakeClock())
     time_out = ReadTimeoutError(endpoint_url="https://sts.amazonaws.com")
 
     def renews(**_: Any) -> None:
         raise time_out
 
-    account.clients[0].meta.events.register("before-sign", renews)
-    for _ in range(5):
+    for number in range(5):
+        account = accounts.of(config(uid=f"u{number}", rateLimits={"cloudfront": 100}))
+        account.clients[0].meta.events.register("before-sign", renews)
         with pytest.raises(AwsError, match="Read timeout"):
             account.cloudfront.get_tenant("shop.acme")
     circuit = account.pace.circuits["cloudfront"]
     assert (circuit._failures, circuit._under_way) == (0, {})
+    assert circuit._timed_out == float("-inf")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b"upstream connect error or disconnect"),
+        (200, b'{"error": "x"}'),
+        (200, b'<?xml version="1.0"?><DistributionTenant><Id>dt_1</Id><Dis'),
+        (403, b"blocked by policy"),
+    ],
+)
+def test_an_answer_that_botocore_cannot_read_ends_its_call(monkeypatch, status, body) -> None:
+    """As a proxy gives. It counts as an answer."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    account = sessions.Accounts(FakeClock()).of(config())
+    answer = AWSResponse("https://cloudfront.amazonaws.com", status, {}, None)
+    answer._content = body
+    account.clients[0].meta.events.register("before-send", lambda **_: answer)
+    circuit = account.pace.circuits["cloudfront"]
+    circuit._failures = 2
+    with pytest.raises(AwsError):
+        account.cloudfront.get_tenant("shop.acme")
+    assert (circuit._failures, circuit._under_way) == (0, {})
+
+
+def test_a_call_that_the_pace_holds_back_ends(monkeypatch) -> None:
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    account = sessions.Accounts(FakeClock()).of(config())
+    account.pace.throttled(OPERATION, 0.0)
+    with pytest.raises(AwsError, match="AWS is throttling"):
+        account.cloudfront.get_tenant("shop.acme")
+    assert account.pace.circuits["cloudfront"]._under_way == {}
+
+
+def test_the_numbers_are_those_of_the_workers(monkeypatch) -> None:
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    account = sessions.Accounts(FakeClock(), workers=64).of(config())
+    assert {circuit._few for circuit in account.pace.circuits.values()} == {16}

@@ -1,0 +1,210 @@
+"""Credentials that cannot be renewed take few workers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import pytest
+from botocore.credentials import DeferredRefreshableCredentials
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+
+from edgetenants_runtime.clock import FakeClock
+from provider.cloudfront.account import sessions
+from provider.cloudfront.aws import signing
+from provider.cloudfront.aws.calls import Caller
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import Hooks
+from provider.cloudfront.aws.signing import Signing
+from tests.unit.provider.cloudfront.account.test_sessions import ROLE, config
+
+OPERATION = "GetDistributionTenant"
+
+
+class Desk:
+    """Where requests are signed, and the threads that bring them."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.signing = Signing(self.clock)
+        self.workers: list[ThreadPoolExecutor] = []
+
+    def sign(self) -> Future[None]:
+        """Sign a request in a thread of its own, which `self.workers` has last."""
+        self.workers.append(ThreadPoolExecutor(1))
+        return self.workers[-1].submit(self._sign)
+
+    def _sign(self) -> None:
+        self.signing.check(OPERATION)
+        self.signing.begin(OPERATION)
+
+    def begins(self) -> Callable[[bool], None] | None:
+        """Returns how to end it, or None if it fails at once."""
+        refused = self.sign().exception(10)
+        worker = self.workers[-1]
+        if refused is None:
+            return lambda silent: worker.submit(lambda: self.signing.ended(silent=silent)).result(10)
+        assert isinstance(refused, AwsError)
+        assert (refused.after, refused.code, refused.sent) == (30.0, "Endpoint", False)
+        return None
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    # Ends all waits.
+    desk.clock.advance(3600)
+
+
+def test_a_third_request_waits_for_its_turn(desk: Desk) -> None:
+    end = desk.begins()
+    assert desk.begins()
+    third = desk.sign()
+    assert not wait([third], 0.1).done
+    assert end
+    end(False)
+    assert third.exception(10) is None
+
+
+def test_a_request_waits_for_two_seconds_and_then_fails(desk: Desk) -> None:
+    assert desk.begins()
+    assert desk.begins()
+    desk.clock.advance(1.5)
+    waiting = [desk.sign() for _ in range(14)]
+    assert not wait(waiting, 0.1).done
+    desk.clock.advance(0.6)
+    assert all(isinstance(each.exception(10), AwsError) for each in waiting)
+    assert desk.begins() is None, "it does not even wait"
+
+
+def test_a_renewal_that_takes_long_does_not_stop_the_others(desk: Desk) -> None:
+    """The old credentials serve for five minutes more."""
+    assert desk.begins()
+    for _ in range(10):
+        desk.clock.advance(1)
+        end = desk.begins()
+        waiting = desk.sign()
+        assert not wait([waiting], 0.02).done
+        assert end
+        end(False)
+        assert waiting.exception(10) is None
+        desk.workers[-1].submit(desk.signing.ended).result(10)
+
+
+def test_after_a_silence_one_tries_after_half_a_minute(desk: Desk) -> None:
+    ends = [desk.begins() for _ in range(2)]
+    for end in ends:
+        assert end
+        end(True)
+    desk.clock.advance(29)
+    assert desk.begins() is None
+    desk.clock.advance(1)
+    trial = desk.begins()
+    assert trial
+    assert desk.begins() is None
+    trial(True)
+    assert desk.begins() is None
+    desk.clock.advance(30)
+    trial = desk.begins()
+    assert trial
+    trial(False)
+    assert desk.begins()
+    assert desk.begins()
+
+
+def test_the_request_of_a_thread_that_ended_is_forgotten(desk: Desk) -> None:
+    assert desk.begins()
+    assert desk.begins()
+    desk.clock.advance(2)
+    assert desk.begins() is None
+    desk.workers[0].shutdown()
+    assert desk.begins()
+
+
+def test_a_thread_signs_one_request_at_a_time(desk: Desk) -> None:
+    for _ in range(5):
+        desk._sign()
+        desk.clock.advance(10)
+    assert desk.begins()
+
+
+class SilentSts:
+    """Accepts requests and does not answer until `ends`."""
+
+    def __init__(self) -> None:
+        self.asked, self.ends = threading.Semaphore(0), threading.Event()
+        self.sent = 0
+
+    def __call__(self, **_: Any) -> None:
+        self.sent += 1
+        self.asked.release()
+        assert self.ends.wait(10)
+        raise ReadTimeoutError(endpoint_url="https://sts.amazonaws.com")
+
+
+@pytest.fixture
+def sts(monkeypatch) -> SilentSts:
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    silent, watch = SilentSts(), Hooks.watch
+
+    def watched(hooks: Hooks, client: Any) -> None:
+        watch(hooks, client)
+        if client.meta.service_model.service_name == "sts":
+            client.meta.events.register("before-send", silent)
+
+    monkeypatch.setattr(Hooks, "watch", watched)
+    return silent
+
+
+def test_a_silent_sts_takes_two_workers_once(monkeypatch, sts: SilentSts) -> None:
+    """One asks STS, and one waits at botocore's lock, which has no time-out."""
+    monkeypatch.setattr(signing, "_PATIENCE", 0.1)
+    account = sessions.Accounts(FakeClock()).of(config(assumeRoleChain=[{"roleARN": ROLE}]))
+    with ThreadPoolExecutor(16) as workers:
+        calls = [workers.submit(account.cloudfront.get_tenant, "shop.acme") for _ in range(16)]
+        try:
+            assert sts.asked.acquire(timeout=10)
+            done, hanging = wait(calls, 2)
+            assert (len(done), len(hanging)) == (14, 2)
+        finally:
+            sts.ends.set()
+        errors = [call.exception(10) for call in calls]
+    assert sts.sent == 1, "the one that waited does not ask, too"
+    assert all(isinstance(error, AwsError) and error.code == "Endpoint" for error in errors)
+    before = account.pace.admit("cloudfront", OPERATION)
+    for _ in range(1000):
+        with pytest.raises(AwsError, match="one renewal at a time"):
+            account.cloudfront.get_tenant("shop.acme")
+    assert account.pace.admit("cloudfront", OPERATION) == before == 0.0, "and the rate is for others"
+    assert sts.sent == 1
+
+
+def test_a_refused_connection_to_sts_stops_nothing(monkeypatch) -> None:
+    """It takes no worker's time."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    account = sessions.Accounts(FakeClock()).of(config())
+
+    def renews(**_: Any) -> None:
+        raise EndpointConnectionError(endpoint_url="https://sts.amazonaws.com")
+
+    account.clients[0].meta.events.register("before-sign", renews)
+    for _ in range(5):
+        with pytest.raises(AwsError, match="Could not connect"):
+            account.cloudfront.get_tenant("shop.acme")
+
+
+def test_a_renewal_that_the_provider_refuses_is_not_logged(caplog) -> None:
+    """While the old credentials serve, botocore tries to renew them at each call."""
+
+    def renews() -> Any:
+        raise errors.pop()
+
+    late = DeferredRefreshableCredentials(renews, "assume-role")
+    for error, logged in ((AwsError("AssumeRole", "Endpoint", "no", sent=False), 0), (OSError(), 1)):
+        errors = [error]
+        with pytest.raises(type(error)):
+            late.get_frozen_credentials()
+        assert len(caplog.records) == logged
