@@ -48,7 +48,8 @@ class ScriptedServer:
         self.lists: list[tuple[int, Json]] = []
         self.watches: list[Any] = ["hang"]
         """Each a status code, or a list of lines with "hang" (stay open), "drop" (cut the connection),
-        an Event (go on when it is set)."""
+        an Event (go on when it is set), a number (refuse that many requests with 503 from now on)."""
+        self.refuses = 0
         self.crds: tuple[int, Json] = self.listed(self.TOYS_CRD)
         """What there is to say about CustomResourceDefinitions; their watch never tells of anything more
         than `crd_events`."""
@@ -76,6 +77,9 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
 
         def do_GET(self) -> None:
             query = dict(parse_qsl(urlparse(self.path).query))
+            if script.refuses:
+                script.refuses -= 1
+                return self.answer(503, {"message": "starting"})
             if query.get("limit") == "1" and script.queries(watch=True):
                 self.note(query | {ASKS: "yes"}, None)
                 reached = {"metadata": {"resourceVersion": script.reached}, "items": []}
@@ -121,6 +125,9 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
                 if line == "drop":
                     self.close_connection = True
                     return None
+                if isinstance(line, int):
+                    script.refuses = line
+                    continue
                 if isinstance(line, threading.Event):
                     line.wait(10)
                     continue

@@ -269,8 +269,8 @@ RECONCILER = (
     Mutation(
         "created while the outside world is at work",
         "reconcile/reconciler.py",
-        "        gone = not self.seen.exists and not self.seen.busy\n",
-        "        gone = not self.seen.exists\n",
+        "        if not self.seen.exists and not self.seen.busy:\n            # Publish",
+        "        if not self.seen.exists:\n            # Publish",
         "work under way would be begun a second time",
         ("reconcile/test_reconciler_async.py",),
     ),

@@ -12,9 +12,18 @@ RUNTIME_CONTRACT = (
     Mutation(
         "what an external resource gave that is gone stops the next one",
         "reconcile/reconciler.py",
-        "            self.deps.connections.drop_kept(self.mr.uid)\n",
-        "            pass\n",
-        "with a Secret of someone else, a tenant that was deleted in AWS does not come back",
+        "            self.deps.connections.keep(self.mr, self.seen.connection_details)\n",
+        "            with step(Step.PUBLISH):\n"
+        "                self.deps.connections.publish(self.mr, self.seen.connection_details)\n",
+        "with a Secret of another owner, a tenant that was deleted in AWS does not come back",
+        ("reconcile/connection/test_kept.py",),
+    ),
+    Mutation(
+        "what an external resource gave is dropped when it seems gone",
+        "reconcile/reconciler.py",
+        "            self.deps.connections.keep(self.mr, self.seen.connection_details)\n",
+        "            self.deps.connections.forget(self.mr.uid)\n",
+        "after one wrong observation, the password that only the creation told is lost, and Synced is True",
         ("reconcile/connection/test_kept.py",),
     ),
     Mutation(

@@ -11,7 +11,8 @@ no longer has the version (410), and then they follow from the difference betwee
 A server whose etcd was restored from a backup accepts a watch from a version that it has not reached, and
 sends no event until it has (kube-apiserver 1.35 answers 504 to a list only). So before it watches again, the
 reflector lists one object, which tells the server's version. It also notices events and bookmarks of earlier
-versions.
+versions. After an outage it lists the kind in any case, as the server may have passed the last version again
+(see outages.py).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from edgetenants_runtime.kube.cache import Cache, Index, ObjectChange
 from edgetenants_runtime.kube.client import KubeClient, Page, PageTooLarge
 from edgetenants_runtime.kube.errors import Forbidden, Gone, KubeError, NotFound
 from edgetenants_runtime.kube.handlers import tell
+from edgetenants_runtime.kube.outages import Outages
 from edgetenants_runtime.kube.transform import Transform
 from edgetenants_runtime.kube.watch import EventType, Watch, WatchEvent
 from edgetenants_runtime.managed import ResourceKind
@@ -57,6 +59,8 @@ class Informer:
     FIRST_RETRY = 1.0
     LONGEST_RETRY = 30.0
     WATCH_SECONDS = (300, 600)
+    AGAIN_SECONDS = 15
+    """The shortest watch, after which a server is asked again that was down and refuses lists (429)."""
     GATE_SECONDS = 1.0
     FIRST_PAGE = 50
     LARGEST_PAGE = 500
@@ -97,6 +101,7 @@ class Informer:
         self._version = ""
         self._newest = ""
         self._failures = 0
+        self._outages = Outages()
         self._broken_watches = 0
         """The number of consecutive watches that failed without any event, although lists succeeded."""
         self._problem = ""
@@ -167,7 +172,7 @@ class Informer:
                 self._rest(self.GATE_SECONDS)
                 continue
             try:
-                if self._version and self._was_restored():
+                if self._version and self._must_list():
                     self._version = ""
                 self._version = self._version or self._list()
                 self._follow()
@@ -185,6 +190,7 @@ class Informer:
         for change in self._replaced(objects, version):
             self._tell(change)
         self._newest = version
+        self._outages.listed()
         self._readable()
         self._synced.set()
         return version
@@ -237,12 +243,15 @@ class Informer:
             at_most=self.PAGE_BYTES * (1 if limit else _WHOLE) if limit != 1 else None,
         )
 
-    def _was_restored(self) -> bool:
+    def _must_list(self) -> bool:
+        """The server's state may be that of a backup."""
         try:
-            return self._is_earlier(self._client.reached(self.kind))
+            reached = self._client.reached(self.kind)
         except KubeError:
             # Its watch will tell what is wrong, and its bookmarks whether the server was restored.
             return False
+        self._outages.answered()
+        return self._is_earlier(reached) or self._outages.in_doubt == 0.0
 
     def _is_earlier(self, version: str) -> bool:
         """The server has not reached a version that it had: its state was replaced by an older one."""
@@ -254,18 +263,22 @@ class Informer:
             self._tell(change)
 
     def _follow(self) -> None:
-        seconds = self._rng.randint(*self.WATCH_SECONDS)
+        seconds, doubt = self._rng.randint(*self.WATCH_SECONDS), self._outages.in_doubt
+        if doubt is not None:
+            seconds = min(seconds, max(self.AGAIN_SECONDS, 1 + int(doubt)))
         lasted = Stopwatch()
         watch = self._client.watch(
             self.kind, self._version, seconds=seconds, metadata_only=self._metadata_only
         )
         self._watch = watch
+        self._outages.answered()
         self._readable()
         if self._broken_watches <= 1:
             self._failures = 0
         if self._stopping.is_set():
             watch.close()
         for event in watch:
+            self._outages.heard()
             self._tells()
             version = event.object["metadata"]["resourceVersion"]
             if self._is_earlier(version):
@@ -274,6 +287,8 @@ class Informer:
                 break
             self._take_in(event)
             self._version = self._newest = version
+        if watch.broken:
+            self._outages.broke()
         self._tells()
         # Do not loop without delay if a server ends each watch immediately.
         if lasted.elapsed() < self.FIRST_RETRY:
@@ -323,6 +338,7 @@ class Informer:
             return
         if error.operation.verb == "watch" and error.code in _BREAKS_WATCHES:
             self._broken_watches += 1
+        self._outages.failed(transient=error.transient)
         self._served = not isinstance(error, NotFound)
         self._forbidden = isinstance(error, Forbidden)
         if str(error) != self._problem:

@@ -1,8 +1,9 @@
 """What a cache keeps of an object: what is read of it, within bounds (client-go calls this a transform).
 
-Anyone who may write one object can put a megabyte of annotations, labels or finalizers into it. Python needs
-up to four bytes for each character, and some fifty for each short string, so that such an object would take
-thirteen megabytes here. A hundred of them would end the process, and each new one too, while it lists them.
+Anyone who may write one object can put a megabyte of annotations, labels or finalizers into it, or into its
+status or one owner reference. Python needs up to four bytes for each character, and some fifty for each short
+string, so that such an object would take thirteen megabytes here. A hundred of them would end the process,
+and each new one too, while it lists them.
 """
 
 from __future__ import annotations
@@ -14,15 +15,27 @@ from typing import Any, Final
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.kube.errors import Invalid, Operation
+from edgetenants_runtime.kube.memory import memory, within
 from edgetenants_runtime.managed import ManagedKind, ResourceKind
 
-__all__ = ["MOST_LABELS", "MOST_LISTED", "Transform", "check_whole"]
+__all__ = ["LARGEST", "MOST_LABELS", "MOST_LISTED", "Transform", "check_whole"]
 
 JsonObject = Mapping[str, Any]
 
 MOST_LABELS: Final = 100
 MOST_LISTED: Final = 100
 """Finalizers, and owner references."""
+LARGEST: Final = 1536 * 1024
+"""Bytes of memory of an object, if its metadata and spec leave so much to its status. A tenant with 500
+domains, a certificate and all DNS instructions needs 1.3 MiB."""
+_LEAST_STATUS: Final = 256 * 1024
+"""Bytes of memory that a status may have in any case."""
+_OWNER: Final = {"apiVersion": 317, "kind": 63, "name": 253, "uid": 128}
+"""The fields of an owner reference that are read, with the most characters that Kubernetes gives to what they
+name. It checks none of them in a reference."""
+_OWNER_FLAGS: Final = ("controller", "blockOwnerDeletion")
+_UNREAD: Final = ("managedFields", "generateName", "selfLink")
+"""Managed fields are often larger than the object itself."""
 _ANNOTATIONS: Final = (
     names.EXTERNAL_NAME,
     names.EXTERNAL_CREATE_PENDING,
@@ -88,8 +101,7 @@ class Transform:
 
     def __call__(self, obj: JsonObject) -> JsonObject:
         """The part of the object that is kept."""
-        # Managed fields are often larger than the object itself.
-        metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+        metadata = {name: value for name, value in obj["metadata"].items() if name not in _UNREAD}
         if self._metadata_only:
             metadata = {name: metadata[name] for name in _METADATA if name in metadata}
         if "annotations" in metadata:
@@ -100,11 +112,17 @@ class Transform:
             if len(metadata.get(name) or ()) > MOST_LISTED:
                 # One more than may be written back; see `check_whole`.
                 metadata[name] = sorted(metadata[name], key=first, reverse=True)[: MOST_LISTED + 1]
+        if metadata.get("ownerReferences"):
+            metadata["ownerReferences"] = [_reference(owner) for owner in metadata["ownerReferences"]]
         if self._metadata_only:
             return {name: obj[name] for name in ("apiVersion", "kind") if name in obj} | {
                 "metadata": metadata
             }
-        return {**obj, "metadata": metadata}
+        kept = {**obj, "metadata": metadata}
+        if kept.get("status"):
+            rest = memory(metadata) + memory(obj.get("spec") or {})
+            kept["status"] = within(kept["status"], max(LARGEST - rest, _LEAST_STATUS))
+        return kept
 
     def _kept(self, annotations: Mapping[str, str]) -> dict[str, str]:
         longest = self._annotations
@@ -120,16 +138,30 @@ class Transform:
 
 
 def check_whole(kind: ResourceKind, metadata: Mapping[str, Any], name: str) -> None:
-    """Check that the cache has all finalizers or owner references of an object, before a patch replaces the
-    list: a patch of a part would delete the others.
+    """Check that the cache has all finalizers or owner references of an object, each of them whole, before a
+    patch replaces the list: a patch of a part would delete the others.
 
-    Raises Invalid: an object with that many is for people to repair.
+    Raises Invalid: an object with that many, or such long ones, is for people to repair.
     """
-    if len(metadata.get(name) or ()) > MOST_LISTED:
-        operation = Operation("patch", kind, "", metadata.get("name") or "", metadata.get("namespace") or "")
-        raise Invalid(
-            operation, 422, f"metadata.{name}: the provider keeps at most {MOST_LISTED}; remove some"
-        )
+    listed = metadata.get(name) or ()
+    if len(listed) > MOST_LISTED:
+        raise _not_whole(kind, metadata, f"metadata.{name}: the provider keeps at most {MOST_LISTED}")
+    for owner in listed if name == "ownerReferences" else ():
+        for field, longest in _OWNER.items():
+            if len(owner.get(field) or "") > longest:
+                why = f"metadata.{name}[].{field}: the provider keeps at most {longest} characters"
+                raise _not_whole(kind, metadata, why)
+
+
+def _not_whole(kind: ResourceKind, metadata: Mapping[str, Any], why: str) -> Invalid:
+    operation = Operation("patch", kind, "", metadata.get("name") or "", metadata.get("namespace") or "")
+    return Invalid(operation, 422, f"{why}; remove some")
+
+
+def _reference(owner: Mapping[str, Any]) -> dict[str, Any]:
+    # One character more than a name may have: what was cut names nothing, and is not written back.
+    texts = {name: owner[name][: longest + 1] for name, longest in _OWNER.items() if name in owner}
+    return texts | {name: owner[name] for name in _OWNER_FLAGS if name in owner}
 
 
 def _controls(owner: Mapping[str, Any]) -> bool:

@@ -50,6 +50,8 @@ class Watch:
         self._operation = operation
         self._response = response
         self._closed = False
+        self.broken = False
+        """The connection broke, or was silent for too long: the server did not end the stream."""
 
     def __iter__(self) -> Iterator[WatchEvent]:
         try:
@@ -58,6 +60,7 @@ class Watch:
         except (HTTPError, OSError, AttributeError):
             # Broken, silent for too long, or closed by another thread: the caller watches again from the last
             # version, and gets the actual error there.
+            self.broken = not self._closed
             return
         except ValueError as error:
             if not self._closed:

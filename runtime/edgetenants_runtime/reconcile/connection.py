@@ -91,8 +91,9 @@ class ConnectionPublisher:
         self._unpublished: dict[str, Mapping[str, bytes]] = {}
 
     def keep(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Remember details until they are published: a creation returns them only once. They are lost if the
-        process ends, as with crossplane-runtime."""
+        """Remember details until they are published: a creation returns them only once. Those of a later
+        creation replace those of the same name. They are lost if the process ends, as with
+        crossplane-runtime."""
         if details and _wanted(mr):
             self._unpublished[mr.uid] = {**self._unpublished.get(mr.uid, {}), **details}
 
@@ -117,10 +118,6 @@ class ConnectionPublisher:
         stored = tuple(self._written(target, self._write(mr, target, data)) for target in targets)
         self._published[mr.uid] = _Published(digest, Stopwatch(), stored)
         self._unpublished.pop(mr.uid, None)
-
-    def drop_kept(self, uid: str) -> None:
-        """Drop the details that could not be published."""
-        self._unpublished.pop(uid, None)
 
     def forget(self, uid: str) -> None:
         """The resource was deleted."""

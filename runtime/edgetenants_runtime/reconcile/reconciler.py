@@ -175,14 +175,13 @@ class _Pass(StatusWriter):
             return self.await_existence()
         if self.mr.deleted:
             return self.delete(client)
-        gone = not self.seen.exists and not self.seen.busy
-        if gone:
-            # They are those of an external resource that no longer exists, and must not stop its creation.
-            self.deps.connections.drop_kept(self.mr.uid)
+        if not self.seen.exists and not self.seen.busy:
+            # Publish after the creation: details of a former external resource must not stop the next one,
+            # nor be lost if this observation is wrong.
+            self.deps.connections.keep(self.mr, self.seen.connection_details)
+            return self.create(client)
         with step(Step.PUBLISH):
             self.deps.connections.publish(self.mr, self.seen.connection_details)
-        if gone:
-            return self.create(client)
         with step(Step.HOLD):
             self.hold()
         with step(Step.LATE_INITIALIZE):

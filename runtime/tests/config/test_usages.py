@@ -12,7 +12,7 @@ from edgetenants_runtime.config.resolved import PRIMARY
 from edgetenants_runtime.config.shared_lock import SharedLock
 from edgetenants_runtime.config.usages import BY_CONFIG, UsageTracker, Users, by_config
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import Conflict, Operation
+from edgetenants_runtime.kube.errors import Conflict, Invalid, Operation
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.testing import FakeObjects, Journal, toy
@@ -34,6 +34,19 @@ class Usages:
         self.informer = Informer(client, LEGACY, random.Random(1), indexes={BY_CONFIG: by_config})
         self.tracker = UsageTracker(self.objects, self.informer)
         self.users = Users(self.informer.cache)
+
+
+def test_a_usage_with_an_owner_reference_that_is_too_long_is_not_written() -> None:
+    """The cache has a part of it, and the patch would write that part."""
+    usages, mr = Usages(), Managed(toy(cluster=True))
+    usages.tracker.track(mr, DEFAULT)
+    owners = [{"apiVersion": "v1", "kind": "Node", "name": "n" * 300, "uid": "another"}]
+    usages.informer.cache.observed(
+        usages.objects.patch(LEGACY, KEY, {"metadata": {"ownerReferences": owners}})
+    )
+    with pytest.raises(Invalid, match=r"ownerReferences\[\]\.name: the provider keeps at most 253"):
+        usages.tracker.track(mr, DEFAULT)
+    assert usages.objects.get(LEGACY, KEY)["metadata"]["ownerReferences"] == owners
 
 
 def test_a_cluster_scoped_usage_names_no_kind_and_has_no_namespace() -> None:

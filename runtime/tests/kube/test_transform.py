@@ -13,7 +13,14 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Invalid
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import SECRETS
-from edgetenants_runtime.kube.transform import MOST_LABELS, MOST_LISTED, Transform, check_whole
+from edgetenants_runtime.kube.memory import memory
+from edgetenants_runtime.kube.transform import (
+    LARGEST,
+    MOST_LABELS,
+    MOST_LISTED,
+    Transform,
+    check_whole,
+)
 from edgetenants_runtime.managed import ManagedKind, ObjectKey
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from edgetenants_runtime.testing import TOYS, FakeObjects, Journal, World, toy
@@ -55,8 +62,14 @@ def test_what_is_too_long_is_still_too_long() -> None:
 
 def test_what_is_kept_of_a_kept_object_is_the_same() -> None:
     flood = [f"x/{number}" for number in range(300)]
+    owners = [{"uid": "x" * 999, "name": each, "other": each} for each in flood]
     once = Transform.of(KIND)(
-        obj(annotations={LIST: "x" * 9_000}, labels=dict.fromkeys(flood, "x"), finalizers=flood)
+        obj(
+            annotations={LIST: "x" * 9_000},
+            labels=dict.fromkeys(flood, "x"),
+            finalizers=flood,
+            ownerReferences=owners,
+        )
     )
     assert Transform.of(KIND)(once) == once
 
@@ -94,6 +107,80 @@ def test_a_flood_of_finalizers_or_owners_hides_neither_ours_nor_the_controller()
     assert names.FINALIZER in found["finalizers"]
     assert {"uid": "own", "controller": True} in found["ownerReferences"]
     assert kept(finalizers=finalizers[:MOST_LISTED])["finalizers"] == finalizers[:MOST_LISTED]
+
+
+REFERENCE = {
+    "apiVersion": "platform.edgetenants.io/v1alpha1",
+    "kind": "TenantClaim",
+    "name": "acme",
+    "uid": "e5b5ac8e-5c2b-4b7e-8f1e-3f6f1a2b3c4d",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+LONGEST = {"apiVersion": 317, "kind": 63, "name": 253, "uid": 128}
+
+
+def test_of_an_owner_reference_only_what_is_read_is_kept() -> None:
+    (found,) = kept(ownerReferences=[REFERENCE | {"other": "x"}])["ownerReferences"]
+    assert found == REFERENCE
+
+
+@pytest.mark.parametrize("field", LONGEST)
+def test_an_owner_reference_that_is_too_long_names_nothing_and_is_not_written_back(field: str) -> None:
+    """Kubernetes has no limit for it."""
+    longest = LONGEST[field]
+    metadata = kept(ownerReferences=[REFERENCE | {field: "x" * 1_400_000}])
+    assert metadata["ownerReferences"] == [REFERENCE | {field: "x" * (longest + 1)}]
+    with pytest.raises(Invalid, match=rf"ownerReferences\[\]\.{field}: .* at most {longest} "):
+        check_whole(KIND, metadata, "ownerReferences")
+    check_whole(KIND, kept(ownerReferences=[REFERENCE | {field: "x" * longest}]), "ownerReferences")
+
+
+def test_what_fills_a_status_is_not_kept_and_what_is_small_is() -> None:
+    """Anyone who may write the status can fill what its schema has."""
+    wide = "x" * 4_095 + "\N{GRINNING FACE}"
+    whole = obj()
+    whole["status"] |= {
+        "drift": [{"desired": wide, "observed": wide} for _ in range(128)],
+        "atProvider": {"id": "dt_1", "certificate": {"arn": "arn:aws", "validation": [{"to": wide}] * 40}},
+    }
+    found = Transform.of(KIND)(whole)
+    assert memory(whole["status"]) > 4 * 1024 * 1024
+    assert memory(found) <= LARGEST
+    assert found["status"] == whole["status"] | {"drift": []}
+    assert found["spec"] == whole["spec"]
+    assert Transform.of(KIND)(found) == found
+
+
+def test_a_large_spec_leaves_less_to_the_status_and_stays_whole() -> None:
+    whole = obj()
+    whole["spec"] = {"forProvider": {"text": "x" * 1_000_000}}
+    whole["status"] |= {"drift": ["x" * 900_000], "domains": ["x" * 100_000], "id": "dt_1"}
+    found = Transform.of(KIND)(whole)
+    assert found == {**whole, "status": whole["status"] | {"drift": []}}
+    assert Transform.of(KIND)(found) == found
+    whole["spec"] = {"forProvider": {"text": "x" * 2_000_000}}
+    assert Transform.of(KIND)(whole) == {**whole, "status": whole["status"] | {"drift": []}}
+
+
+def test_the_status_of_a_tenant_with_500_domains_is_kept_whole() -> None:
+    names = [f"a-domain-of-a-shop-{number:04}.shop.example.com" for number in range(500)]
+    listed = {"domains": names, "renewal": {"waitingFor": names}}
+    answers = [{"domain": name, "redirectFrom": f"http://{name}/x", "redirectTo": "y" * 90} for name in names]
+    value = "d111111abcdef8.cloudfront.net"
+    record = {"type": "CNAME", "value": value, "purpose": "Routing", "state": "Missing"}
+    whole = obj()
+    whole["status"] = {
+        "dnsInstructions": [{"name": name, **record} for name in names * 2],
+        "atProvider": {
+            "domains": [{"domain": name, "status": "active"} for name in names],
+            "certificate": {**listed, "validation": answers, "replaces": listed},
+        },
+        "conditions": [{"type": "Ready", "message": "m" * 1_000}] * 15,
+    }
+    whole["spec"] = {"forProvider": {"domains": names}}
+    whole = json.loads(json.dumps(whole))
+    assert Transform.of(KIND)(whole)["status"] == whole["status"]
 
 
 def test_a_flood_hides_no_mark_of_a_held_secret() -> None:

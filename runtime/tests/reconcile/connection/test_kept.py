@@ -9,6 +9,7 @@ import pytest
 
 from edgetenants_runtime import Managed
 from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, Operation
@@ -73,6 +74,41 @@ def test_what_is_kept_of_an_external_resource_that_is_gone_does_not_stop_the_nex
     world.time += timedelta(minutes=5)
     world.reconcile()
     assert world.external.toys == {"acme": 1}
+
+
+def test_it_is_kept_if_the_external_resource_shows_late_and_its_creation_is_repeated() -> None:
+    """Rule: connection.kept"""
+    world = creating(**{ANNOTATE: [DOWN] * 6})
+    world.reconcile()
+    world.external.observation = Observation(False)
+    world.external.change = Change()
+    world.reconcile()
+    assert published(world) == {"password": "b25jZQ=="}
+
+
+def test_it_is_kept_if_the_external_resource_seems_gone_and_none_is_created() -> None:
+    """Rule: connection.kept"""
+    world = creating(**{"create Secret": [DENIED]})
+    world.reconcile()
+    world.time += timedelta(minutes=5)
+    world.external.observation = Observation(False)
+    world.external.refusing = {"create": [NotYet("many others are gone", after=60, made_nothing=True)]}
+    world.reconcile()
+    assert published(world) == {}
+    world.external.observation = Observation(True, connection_details={"url": b"https://x"})
+    world.reconcile()
+    assert published(world) == {"password": "b25jZQ==", "url": "aHR0cHM6Ly94"}
+
+
+def test_the_next_creation_replaces_what_the_former_one_told() -> None:
+    """Rule: connection.kept"""
+    world = creating(**{"create Secret": [DENIED]})
+    world.reconcile()
+    world.external.toys.clear()
+    world.external.change = Change(connection_details={"password": b"new"})
+    world.time += timedelta(minutes=5)
+    world.reconcile()
+    assert published(world) == {"password": "bmV3"}
 
 
 def test_nothing_is_kept_for_a_resource_that_names_no_secret() -> None:
