@@ -17,7 +17,7 @@ A Ready condition of an earlier spec is used only as far as it still holds for t
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -141,7 +141,20 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
         return Finding(worst.reason, " ".join(_TO_DO[worst.reason]))
     if not wanted.domains:
         return worst
-    return Finding(worst.reason, f"{few(wanted.domains)}: {worst.message}")
+    causes = [f"{few(wanted.domains)}: {worst.message}", *_further(findings, worst)]
+    more = len(causes) - _MOST_CAUSES
+    others = [f"{more} more"] if more > 0 else []
+    *first, last = *causes[:_MOST_CAUSES], *others
+    return Finding(worst.reason, "; also ".join([*(each.rstrip(".") for each in first), last]))
+
+
+def _further(findings: Iterable[tuple[WantedTenant, Finding]], worst: Finding) -> Iterator[str]:
+    """What other tenants have failed with; the same cause is told once."""
+    told = {worst.message}
+    for wanted, each in findings:
+        if each.failed and wanted.domains and each.message not in told:
+            told.add(each.message)
+            yield f"{few(wanted.domains)}: {each.message}"
 
 
 def _rank(found: Finding) -> tuple[int, bool, bool]:
@@ -244,6 +257,8 @@ def few(domains: Sequence[str]) -> str:
 
 
 _MOVING: Final = "The domains are moving to the tenants of the new isolation."
+_MOST_CAUSES: Final = 3
+"""Failures that a message names."""
 SHOWN: Final = 5
 """Domains that a message names; a claim can have hundreds."""
 

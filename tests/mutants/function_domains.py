@@ -2,6 +2,8 @@
 
 from tests.mutants.mutation import Mutation
 
+_STRANGERS = ("unit/function/composed/test_strangers.py",)
+
 FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a wildcard needs no leave",
@@ -122,5 +124,45 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "",
         "a claim takes the name that another claim's change of isolation needs",
         ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "Crossplane deletes what a claim lists and does not control",
+        "fn.py",
+        "    _check_control(req, composite, composed.resources)\n",
+        "",
+        "a user with claims only deletes cluster-scoped tenants of others",
+        _STRANGERS,
+    ),
+    Mutation(
+        "a cluster-scoped object is wanted by a namespaced claim",
+        "composed/strangers.py",
+        "if name not in wanted or _is_out_of_reach(resource, namespaced=namespaced)",
+        "if name not in wanted",
+        "it has the composed name of the claim's tenant",
+        _STRANGERS,
+    ),
+    Mutation(
+        "a cached answer is for any list of resources",
+        "serving/questions.py",
+        "set(others).difference(strange)",
+        "others",
+        "the answer of before the edit composes nothing for it",
+        _STRANGERS,
+    ),
+    Mutation(
+        "an owner is a controller",
+        "composed/strangers.py",
+        'structs.flag(each, "controller") for each',
+        "each for each",
+        "Crossplane takes over what others own but do not control",
+        _STRANGERS,
+    ),
+    Mutation(
+        "one cause stands for all",
+        "findings/live.py",
+        ", *_further(findings, worst)]",
+        "]",
+        "the author of the claim does not learn why the second domain is not served",
+        ("unit/function/findings/test_causes.py",),
     ),
 )
