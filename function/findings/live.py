@@ -149,11 +149,11 @@ def summary(findings: Sequence[tuple[WantedTenant, Finding]]) -> Finding:
 
 
 def _further(findings: Iterable[tuple[WantedTenant, Finding]], worst: Finding) -> Iterator[str]:
-    """What other tenants have failed with; the same cause is told once."""
-    told = {worst.message}
+    """What other tenants have failed with, each cause once."""
+    known = {worst.message}
     for wanted, each in findings:
-        if each.failed and wanted.domains and each.message not in told:
-            told.add(each.message)
+        if each.failed and wanted.domains and each.message not in known:
+            known.add(each.message)
             yield f"{few(wanted.domains)}: {each.message}"
 
 

@@ -157,3 +157,13 @@ def test_a_protected_deletion_is_recorded_before_aws_is_read(aws, why):
         found.reconcile()
     assert found.told("Ready")[:2] == ("False", "DeletionHeld")
     assert aws.tenants
+
+
+def test_what_a_status_says_of_a_deletion_before_there_is_one_is_removed(aws):
+    """Else anyone who may write it has the next deletion wait for a confirmation that no spec asks for."""
+    found = tenant(aws)
+    stored = found.stored
+    stored["status"]["deletionProtected"] = True
+    found.objects.put(found.kind, stored)
+    found.reconcile()
+    assert "deletionProtected" not in found.stored["status"]

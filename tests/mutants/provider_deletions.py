@@ -152,4 +152,12 @@ PROVIDER_DELETIONS = (
         "who touches a resource again and again delays its deletion",
         (_PAUSES,),
     ),
+    Mutation(
+        "a forged status protects the next deletion",
+        "cloudfront/clients/skeleton.py",
+        "{**shown.status, **guards.unprotected(mr)}",
+        "shown.status",
+        "a deletion waits for a confirmation that no spec asks for",
+        ("contract/test_held_deletions.py",),
+    ),
 )

@@ -200,7 +200,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             drifted=self._drifted(mr, shown),
             conditions=shown.conditions,
             at_provider=shown.at_provider,
-            status=shown.status,
+            status={**shown.status, **guards.unprotected(mr)},
             late_initialized=offered(mr, state, shown.late),
             connection_details=shown.connection_details,
             poll_after=self._next_look(mr, state, shown.next_look),

@@ -58,6 +58,7 @@ __all__ = [
     "refuse_beside",
     "renamed",
     "token_of",
+    "unprotected",
     "with_contention",
 ]
 
@@ -581,6 +582,13 @@ def is_protected(mr: Managed) -> bool:
     the claim needs it once more. Such an edit confirms nothing. So the status keeps that the field was on.
     """
     return bool(mr.spec.get("deletionProtection")) or mr.status.get(DELETION_PROTECTED) is True
+
+
+def unprotected(mr: Managed) -> dict[str, None]:
+    """Return the status fields to remove while the resource is not being deleted: what they say of a deletion
+    is not the provider's."""
+    forged = not mr.deleted and DELETION_PROTECTED in mr.status
+    return {DELETION_PROTECTED: None} if forged else {}
 
 
 def check_restored(mr: Managed) -> None:
