@@ -17,6 +17,7 @@ from edgetenants_runtime.clock import SystemClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Account, Accounts
+from provider.cloudfront.account.team_configs import RESTRICTIONS
 
 __all__ = ["NoConfig", "Reach", "environment"]
 
@@ -49,14 +50,17 @@ class Reach:
     """Prints a note for the user."""
     rate: float | None = None
     """Requests per second to CloudFront; None: the limit of the provider config."""
+    trusted: bool = False
+    """Whether namespaced ProviderConfigs may set what the provider refuses them by default."""
     accounts: Accounts = field(default_factory=lambda: Accounts(SystemClock()))
 
     def account(self, ref: ProviderConfigKey) -> tuple[ResolvedConfig, Account]:
         """The account of a provider config.
 
         Raises:
-            NoConfig: the documents do not contain it.
-            ExternalError: it cannot be used, or AWS refuses its credentials.
+            NoConfig: the documents do not contain it, or the credentials of a namespaced one.
+            ExternalError: it cannot be used, sets what a namespaced one may not, or AWS refuses its
+                credentials.
         """
         return self._reached(self._config(ref) if self.documents else environment())
 
@@ -87,6 +91,9 @@ class Reach:
 
     def _resolved(self, document: Document) -> ResolvedConfig:
         key = _key(document)
+        if not self.trusted:
+            # A team wrote it: the user's identity must sign no requests to an endpoint of that team.
+            RESTRICTIONS.check(key, document.at("spec"))
         source, credentials = self._credentials(key, document)
         return ResolvedConfig(
             key=key,
@@ -112,6 +119,10 @@ class Reach:
                 return source, None
         if found:
             return source, found
+        if key.namespace and not self.trusted:
+            raise NoConfig(
+                f"--provider-config: the files do not contain the Secret of {key} with its credentials"
+            )
         self.note(f"{key}: its credentials were not found; using those of the environment")
         return CredentialsSource.INJECTED_IDENTITY, None
 

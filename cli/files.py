@@ -1,4 +1,5 @@
-"""The input files of a command: as arguments, like `cat`, or with -f, like kubectl."""
+"""The input files of a command: as arguments, like `cat`, or with -f, like kubectl; and whether to trust what
+teams wrote in them."""
 
 from __future__ import annotations
 
@@ -9,11 +10,16 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-__all__ = ["takes_files"]
+__all__ = ["takes_files", "trusts_teams"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+trusts_teams = click.option(
+    "--allow-namespaced-identity", "trusted", is_flag=True,
+    help="Let namespaced ProviderConfigs, which teams write, set an endpoint and use your own AWS identity, "
+    "files and environment, as the provider's flag of this name does.",
+)  # fmt: skip
 _PATH = click.Path(path_type=Path, allow_dash=True)
 
 

@@ -34,7 +34,7 @@ _EVERY = 100
 def run(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
     """See the command, in cli/commands. Ends the process with the command's exit code."""
     try:
-        reach = Reach(read_all(config_files), _tell, rate=chosen["rate"])
+        reach = Reach(read_all(config_files), _tell, rate=chosen["rate"], trusted=chosen["trusted"])
         config, account = reach.only()
         key = config.key if config_files else manifests.DEFAULT_CONFIG
         key = replace(key, name=chosen["config_name"] or key.name)

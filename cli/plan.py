@@ -97,6 +97,8 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     kubeconfig: Path | None,
     context: str | None,
     form: Form,
+    *,
+    trusted: bool,
 ) -> None:
     """See the command, in cli/commands. Ends the process with the command's exit code."""
     # The provider's log, which may contain other owners' names, goes to the user who runs the command.
@@ -106,7 +108,7 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     except UnreadableFile as error:
         raise click.UsageError(visible(str(error))) from error
     plans = _Plans(
-        Reach(configs, _note),
+        Reach(configs, _note, trusted=trusted),
         _seen(documents, kubeconfig, context),
         installation_id,
         DriftPolicy(drift_policy),

@@ -33,6 +33,7 @@ from provider.admission import rules
 from provider.admission.facts import KnownFacts, does_not_exist
 from provider.admission.rules import Facts
 from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
@@ -53,12 +54,6 @@ __all__ = ["main"]
 
 _log = structlog.get_logger("provider.main")
 
-_RESTRICTED = ("endpoint", "webIdentity")
-"""Fields that a namespaced ProviderConfig may not set: they would redirect requests, or use the provider's
-identity."""
-_CREDENTIALED = ("assumeRoleChain",)
-"""Fields that it may set only with its own credentials: otherwise the chain would start with the provider's
-identity."""
 _SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
 """Fields in which ProviderConfigs refer to Secrets."""
 
@@ -127,8 +122,8 @@ def wire(
             ConfigKinds(
                 configs=tuple(resource_kind(kind) for kind in tree.configs),
                 usage=resource_kind(tree.usage),
-                restricted_fields=_RESTRICTED,
-                credentialed_fields=_CREDENTIALED,
+                restricted_fields=RESTRICTIONS.fields,
+                credentialed_fields=RESTRICTIONS.begun_by_credentials,
                 secret_paths=_SECRETS,
                 annotations={CONFIRM_ANNOTATION: LONGEST_ANNOTATION},
             ),

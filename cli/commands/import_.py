@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cli.files import trusts_teams
 from cli.forms import Form, takes_form
 
 __all__ = ["import_"]
@@ -41,6 +42,7 @@ __all__ = ["import_"]
     "--rate", type=click.FloatRange(0.1, 1000), default=5.0, show_default=True,
     metavar="NUMBER", help="Maximum requests per second to CloudFront.",
 )  # fmt: skip
+@trusts_teams
 @takes_form(Form.YAML, Form.JSON)
 def import_(distribution: str, config_files: tuple[Path, ...], **chosen: Any) -> None:
     """Write a DistributionTenant for every tenant of a distribution. Changes nothing in AWS.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.files import takes_files
+from cli.files import takes_files, trusts_teams
 from cli.forms import Form, takes_form
 
 __all__ = ["plan"]
@@ -35,6 +35,7 @@ __all__ = ["plan"]
     help="Read the other managed resources from this cluster. Default: the cluster that kubectl would use.",
 )  # fmt: skip
 @click.option("--context", help="The context of the kubeconfig to use.")
+@trusts_teams
 @takes_form(Form.TEXT, Form.JSON, Form.YAML)
 def plan(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
@@ -44,6 +45,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     kubeconfig: Path | None,
     context: str | None,
     form: Form,
+    *,
+    trusted: bool,
 ) -> None:
     """Show the calls to AWS that the provider would make, with their parameters and reasons. It changes
     nothing.
@@ -54,4 +57,4 @@ def plan(  # noqa: PLR0913, PLR0917 - one for each option
     """
     from cli.plan import run
 
-    run(files, config_files, installation_id, drift_policy, kubeconfig, context, form)
+    run(files, config_files, installation_id, drift_policy, kubeconfig, context, form, trusted=trusted)
