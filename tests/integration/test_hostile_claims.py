@@ -300,6 +300,9 @@ def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Te
         world.kubectl(*deletion, "--as=admin")
         with pytest.raises(WorldError, match="no composite controls this managed resource"):
             world.kubectl(*deletion, core)
+        attempt = "usage.crossplane.io/deletion-attempt-with-policy=Background"
+        world.kubectl("annotate", "edt", "listed", "-n", green.namespace, attempt)
+        world.kubectl(*deletion, core)
         composed = managed(green, "stays")["metadata"]["name"]
         world.kubectl("delete", "edt", composed, *deletion[3:], core)
     green.delete("stays")

@@ -5,6 +5,7 @@ from tests.mutants.mutation import Mutation
 _OUTPUT = ("unit/cli/test_output.py",)
 _DOCUMENTS = ("unit/cli/test_documents.py",)
 _VALIDATE = ("unit/cli/test_validate.py",)
+_TEAMS = ("unit/cli/test_team_configs.py",)
 
 CLI_CONTRACT = (
     Mutation(
@@ -174,6 +175,22 @@ CLI_CONTRACT = (
         "{**document.metadata}",
         "render … | plan -f - ends in a KeyError",
         ("contract/test_commands_bad_input.py::test_what_render_prints_can_be_planned",),
+    ),
+    Mutation(
+        "a team's ProviderConfig may set what it likes",
+        "aws.py",
+        '            RESTRICTIONS.check(key, document.at("spec"))\n',
+        "            pass\n",
+        "the credentials of the person who runs plan go to an endpoint of the team",
+        _TEAMS,
+    ),
+    Mutation(
+        "the user's identity stands in for a team's credentials",
+        "aws.py",
+        "        if key.namespace and not self.trusted:",
+        "        if False:",
+        "it assumes roles that the team names",
+        _TEAMS,
     ),
 )
 

@@ -464,9 +464,17 @@ PROVIDER_EDITS = (
     Mutation(
         "a new process believes no annotation from before it",
         "cloudfront/memory/vanishing.py",
-        "max(self._clock.now(), self._began + _COUNTS_SECONDS)",
-        "self._clock.now()",
+        "first_hour = self._began + _COUNTS_SECONDS",
+        'first_hour = float("-inf")',
         "the loss that gave the token its name is found after others",
+        _VANISHING,
+    ),
+    Mutation(
+        "an annotation from before a process is from now",
+        "cloudfront/memory/vanishing.py",
+        "since = first_hour if known is None else max(self._clock.now(), first_hour)",
+        "since = max(self._clock.now(), first_hour)",
+        "after a restart, the annotation of the last accident confirms the next one",
         _VANISHING,
     ),
 )

@@ -350,10 +350,13 @@ class Vanished:
 
     def _meant_until(self, config: str, token: str) -> float:
         """Return the latest start of a loss that the annotation means. A new process finds again
-        in its first hour what was meant before it."""
-        if self._annotated.get(config, ("", 0.0))[0] != token:
-            self._annotated[config] = (token, max(self._clock.now(), self._began + _COUNTS_SECONDS))
-        return self._annotated[config][1] if token else float("-inf")
+        in its first hour what was meant before it; an annotation that it meets later is not from then."""
+        known = self._annotated.get(config)
+        if known is None or known[0] != token:
+            first_hour = self._began + _COUNTS_SECONDS
+            since = first_hour if known is None else max(self._clock.now(), first_hour)
+            self._annotated[config] = known = (token, since)
+        return known[1] if token else float("-inf")
 
     def _losses(self, loss: Loss) -> Iterator[Gone]:
         return (self._gone[uid] for uid in self._uids("id", loss.id) if self._gone[uid].loss == loss)

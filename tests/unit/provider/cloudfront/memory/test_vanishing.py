@@ -964,12 +964,19 @@ def test_the_token_of_one_namespace_confirms_what_all_have_lost():
     assert not vanished.confirm(CONFIG, tokens["green"], "green"), "all were permitted"
 
 
+def held(clock: FakeClock, loss: Loss, *, annotation: str = "", uid: str = "uid-1") -> Vanished:
+    """A process that has run for hours, meets its first loss and finds the annotation so."""
+    vanished = AccountMemory(clock).vanished
+    clock.advance(7200)
+    vanished.found_gone(uid, loss)
+    assert not vanished.confirm(CONFIG, annotation, loss.namespace)
+    return vanished
+
+
 def test_an_annotation_that_stays_confirms_no_later_accident():
     """A user of the namespace whose token was used loses a resource of the same name and id again."""
-    clock = FakeClock()
-    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "red")
-    clock.advance(7200)
-    vanished.found_gone("uid-1", loss)
+    clock, loss = FakeClock(), lost("dt_1", "red")
+    vanished = held(clock, loss)
     token = vanished.token(CONFIG, loss)
     assert vanished.confirm(CONFIG, token, "red")
     clock.advance(60)
@@ -983,10 +990,18 @@ def test_an_annotation_that_stays_confirms_no_later_accident():
     assert vanished.confirm(CONFIG, again, "shop")
 
 
+def test_nor_does_it_in_a_later_process():
+    clock, loss = FakeClock(), lost("dt_1", "red")
+    token = held(clock, loss).token(CONFIG, loss)
+    later = held(clock, lost("dt_5", "shop"), annotation=token)
+    later.found_gone("uid-2", loss)
+    assert not later.confirm(CONFIG, token, "shop")
+    assert later.confirm(CONFIG, later.token(CONFIG, loss), "shop")
+
+
 def test_a_third_accident_of_a_day_has_a_token_too():
-    clock = FakeClock()
-    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "shop")
-    clock.advance(7200)
+    clock, loss = FakeClock(), lost("dt_1", "shop")
+    vanished = held(clock, loss, uid="uid-0")
     tokens = []
     for number in range(3):
         clock.advance(60)
@@ -1011,10 +1026,8 @@ def test_a_new_process_finds_in_its_first_hour_what_the_annotation_means():
 
 
 def test_a_token_that_is_set_again_is_meant_again():
-    clock = FakeClock()
-    vanished, loss = AccountMemory(clock).vanished, lost("dt_1", "shop")
-    clock.advance(7200)
-    vanished.found_gone("uid-1", loss)
+    clock, loss = FakeClock(), lost("dt_1", "shop")
+    vanished = held(clock, loss)
     token = vanished.token(CONFIG, loss)
     assert vanished.confirm(CONFIG, token, "shop")
     clock.advance(60)
