@@ -229,7 +229,7 @@ def _compose(
     former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
     _check_names(req, composed.resources)
-    _check_control(req, composite, composed.resources)
+    _check_control(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if departing.keep(req, rsp, order, seen):
         composed = replace(composed, departing=True)
@@ -262,14 +262,13 @@ def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
             raise Refused(LiveReason.FAILED, message)
 
 
-def _check_control(req: fnv1.RunFunctionRequest, composite: Composite, resources: bytes) -> None:
+def _check_control(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
     """Refuse a claim that lists resources which it does not control: Crossplane would delete those that no
     step wants."""
-    namespaced = composite.namespaced
-    strange = strangers.find(req, namespaced=namespaced)
+    strange = strangers.find(req)
     if strange:
         wanted = {*req.desired.resources, *fnv1.State.FromString(resources).resources}
-        refuse_claim(strangers.problems(req, strange, wanted, namespaced=namespaced))
+        refuse_claim(strangers.problems(req, strange, wanted))
 
 
 def _derive(

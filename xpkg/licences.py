@@ -7,9 +7,10 @@ files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
-from license_expression import ExpressionError, get_spdx_licensing
+from license_expression import ExpressionError, Licensing, get_spdx_licensing
 
 __all__ = ["ALLOWED", "licence", "problem"]
 
@@ -65,12 +66,18 @@ def problem(metadata: Metadata) -> str | None:
     found = licence(metadata)
     if found is None:
         return "its metadata names no licence; read its licence file and add it to xpkg/licences.py"
-    forbidden = [key for key in get_spdx_licensing().license_keys(found) if key not in ALLOWED]
+    forbidden = [key for key in _spdx().license_keys(found) if key not in ALLOWED]
     return f"licence {found}: {', '.join(forbidden)} is not in xpkg/licences.py" if forbidden else None
+
+
+@cache
+def _spdx() -> Licensing:
+    """The SPDX ids; to load them takes longer than to read all licences."""
+    return get_spdx_licensing()
 
 
 def _expression(given: str) -> str | None:
     try:
-        return str(get_spdx_licensing().parse(_NAMES.get(given, given), validate=True).render())
+        return str(_spdx().parse(_NAMES.get(given, given), validate=True).render())
     except ExpressionError:
         return None

@@ -20,27 +20,25 @@ from function.protocol import structs
 
 __all__ = ["find", "problems"]
 
+_COMPOSITE: Final = "crossplane.io/composite"
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 
 
-def find(req: fnv1.RunFunctionRequest, *, namespaced: bool) -> list[str]:
+def find(req: fnv1.RunFunctionRequest) -> list[str]:
     """Return the composed resource names of what the claim does not control, in order.
 
-    These are resources of this function's kinds without a controller, as after a restore that drops owner
-    references, and for a namespaced claim all cluster-scoped ones, which Crossplane never composes for it.
-    Objects without a uid are not from an API server (`crossplane render`) and do not count.
-
-    Args:
-        req: the request.
-        namespaced: whether the claim's composite is.
+    For a namespaced claim, these are all cluster-scoped objects, which Crossplane never composes for it; and
+    for each claim, resources of this function's kinds without a controller, unless Crossplane once composed
+    them for it: a restore may drop owner references, and the label stays. Users who may write that label may
+    delete the resource, too. Objects without a uid are not from an API server (`crossplane render`), and do
+    not count.
     """
+    composite = structs.child(req.observed.composite.resource, "metadata")
     observed = req.observed.resources
-    return sorted(name for name in observed if _is_strange(observed[name].resource, namespaced=namespaced))
+    return sorted(name for name in observed if _is_strange(observed[name].resource, composite))
 
 
-def problems(
-    req: fnv1.RunFunctionRequest, strange: Iterable[str], wanted: Container[str], *, namespaced: bool
-) -> list[Problem]:
+def problems(req: fnv1.RunFunctionRequest, strange: Iterable[str], wanted: Container[str]) -> list[Problem]:
     """Return a problem for each of these resources that Crossplane would delete, or cannot compose.
 
     A wanted one gets the claim as its controller when Crossplane applies it.
@@ -49,34 +47,42 @@ def problems(
         req: the request.
         strange: the result of `find`.
         wanted: the names of all desired resources.
-        namespaced: whether the claim's composite is.
     """
+    composite = structs.child(req.observed.composite.resource, "metadata")
     found = ((name, req.observed.resources[name].resource) for name in strange)
     return [
-        _problem(resource, namespaced=namespaced)
+        _problem(resource, composite)
         for name, resource in found
-        if name not in wanted or _is_out_of_reach(resource, namespaced=namespaced)
+        if name not in wanted or _is_out_of_reach(structs.child(resource, "metadata"), composite)
     ]
 
 
-def _is_strange(resource: Struct, *, namespaced: bool) -> bool:
+def _is_strange(resource: Struct, composite: Struct | None) -> bool:
     metadata = structs.child(resource, "metadata")
     if not structs.text(metadata, "uid"):
         return False
-    if _is_out_of_reach(resource, namespaced=namespaced):
+    if _is_out_of_reach(metadata, composite):
         return True
     if structs.text(resource, "apiVersion").partition("/")[0] not in _OURS:
         return False
-    return not any(structs.flag(each, "controller") for each in structs.objects(metadata, "ownerReferences"))
+    owners = structs.objects(metadata, "ownerReferences")
+    return not any(structs.flag(each, "controller") for each in owners) and not _was_composed(
+        metadata, composite
+    )
 
 
-def _is_out_of_reach(resource: Struct, *, namespaced: bool) -> bool:
+def _is_out_of_reach(metadata: Struct | None, composite: Struct | None) -> bool:
     """Whether it is cluster-scoped, and the claim is not."""
-    return namespaced and not structs.text(resource, "metadata", "namespace")
+    return bool(structs.text(composite, "namespace")) and not structs.text(metadata, "namespace")
 
 
-def _problem(resource: Struct, *, namespaced: bool) -> Problem:
+def _was_composed(metadata: Struct | None, composite: Struct | None) -> bool:
+    label = structs.text(structs.child(metadata, "labels"), _COMPOSITE)
+    return bool(label) and label == structs.text(composite, "name")
+
+
+def _problem(resource: Struct, composite: Struct | None) -> Problem:
     kind, name = structs.text(resource, "kind"), structs.text(resource, "metadata", "name")
-    path = "spec.crossplane.resourceRefs" if namespaced else "spec.resourceRefs"
+    path = "spec.crossplane.resourceRefs" if structs.text(composite, "namespace") else "spec.resourceRefs"
     got = f"{kind} {name}, which Crossplane would delete; remove it from the list"
     return Problem(path, "resources that this claim composed and controls", got)

@@ -22,16 +22,14 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     """The question of a request. It removes everything from the request that cannot affect the response,
     except the tag."""
     composite = req.observed.composite.resource
-    metadata = structs.child(composite, "metadata")
-    _drop(metadata, _UNREAD_OF_COMPOSITE)
+    _drop(structs.child(composite, "metadata"), _UNREAD_OF_COMPOSITE)
     _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:
         _drop(status, [key for key in status.fields if key != _READ_STATUS])
     resources = req.observed.resources
     if others := [each for each in resources if not compose.OURS.fullmatch(each)]:
-        strange = strangers.find(req, namespaced=bool(structs.text(metadata, "namespace")))
-        for name in set(others).difference(strange):
+        for name in set(others).difference(strangers.find(req)):
             del resources[name]
     for each in resources.values():
         resource = each.resource

@@ -128,7 +128,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "Crossplane deletes what a claim lists and does not control",
         "fn.py",
-        "    _check_control(req, composite, composed.resources)\n",
+        "    _check_control(req, composed.resources)\n",
         "",
         "a user with claims only deletes cluster-scoped tenants of others",
         _STRANGERS,
@@ -136,7 +136,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a cluster-scoped object is wanted by a namespaced claim",
         "composed/strangers.py",
-        "if name not in wanted or _is_out_of_reach(resource, namespaced=namespaced)",
+        'if name not in wanted or _is_out_of_reach(structs.child(resource, "metadata"), composite)',
         "if name not in wanted",
         "it has the composed name of the claim's tenant",
         _STRANGERS,
@@ -144,7 +144,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a cached answer is for any list of resources",
         "serving/questions.py",
-        "set(others).difference(strange)",
+        "set(others).difference(strangers.find(req))",
         "others",
         "the answer of before the edit composes nothing for it",
         _STRANGERS,

@@ -750,4 +750,12 @@ PROVIDER_AWS = (
         "the same, by drift",
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),
+    Mutation(
+        "botocore asks STS for a minute, three times",
+        "cloudfront/account/sessions.py",
+        "    core.set_default_client_config(_settings().merge(_OF_STS))\n",
+        "",
+        "a silent STS holds two workers for six minutes on EKS",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
 )

@@ -529,6 +529,8 @@ def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> 
     core = botocore.session.Session()
     core.register_component("data_loader", _MODELS)
     core.set_config_variable("region", REGION)
+    # botocore asks STS itself for the process's own identity (IRSA): for a minute, three times.
+    core.set_default_client_config(_settings().merge(_OF_STS))
     sts = _sts_maker(core, spec, hooks)
     credentials: Any = _base(config, spec, core, sts)
     if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from botocore import UNSIGNED
+from botocore.session import Session
 from prometheus_client import CollectorRegistry
 
 from edgetenants_runtime import deadline
@@ -402,6 +403,15 @@ def test_the_account_is_asked_for_with_a_short_time_out(accounts):
     made = accounts.of(config())
     reads = {c.meta.service_model.service_name: c.meta.config.read_timeout for c in made.clients}
     assert reads == {"cloudfront": 30, "acm": 30, "sts": 10}
+
+
+def test_botocores_own_requests_to_sts_are_short_too(accounts, monkeypatch):
+    """For the process's own identity (IRSA), botocore makes a client of its own, which no hook sees."""
+    given = []
+    monkeypatch.setattr(Session, "set_default_client_config", lambda _, config: given.append(config))
+    accounts.of(config())
+    assert {each.read_timeout for each in given} == {10}
+    assert {each.retries["total_max_attempts"] for each in given} == {1}
 
 
 def test_roles_are_assumed_hop_by_hop(accounts, monkeypatch):
