@@ -12,7 +12,8 @@ A server whose etcd was restored from a backup accepts a watch from a version th
 sends no event until it has (kube-apiserver 1.35 answers 504 to a list only). So before it watches again, the
 reflector lists one object, which tells the server's version. It also notices events and bookmarks of earlier
 versions. After an outage it lists the kind in any case, as the server may have passed the last version again
-(see outages.py).
+(see outages.py). It watches on from the last version if that list is refused, and tries the list again later:
+a server that has just started may refuse whole lists for minutes, and answer watches.
 """
 
 from __future__ import annotations
@@ -41,11 +42,9 @@ Handler = Callable[[ObjectChange], None]
 
 _log = structlog.get_logger("edgetenants_runtime.kube.informer")
 
-_LIST_ANEW = (404, 500, 504)
-"""The kind is not served, or the server cannot continue from the version: it returns 504 for a version that
-it has not reached, as after a backup was restored. Other errors say nothing about the version."""
 _BREAKS_WATCHES = (410, 500, 504)
-"""Errors of a watch that a list may not have."""
+"""Errors of a watch that a list may not have. A server that cannot continue from a version, as it has not
+reached it, may answer 504."""
 _WHOLE = 4
 """A list in one response may be as large as that many pages."""
 
@@ -105,6 +104,8 @@ class Informer:
         self._broken_watches = 0
         """The number of consecutive watches that failed without any event, although lists succeeded."""
         self._problem = ""
+        self._unlisted = ""
+        """Why the server refused the list that is due, while it is watched; "" if it refused none."""
         self._served = True
         self._forbidden = False
         self._thread = threading.Thread(target=self._run, name=f"informer {kind.resource}", daemon=True)
@@ -159,7 +160,8 @@ class Informer:
 
     @property
     def problem(self) -> str:
-        """Why objects cannot be read at present, with the RBAC rule if one is missing; "" if they can."""
+        """Why objects cannot be read at present, with the RBAC rule if one is missing; "" if they can. If the
+        server refuses the list after an outage, changes are followed meanwhile."""
         return self._problem
 
     def _run(self) -> None:
@@ -172,9 +174,7 @@ class Informer:
                 self._rest(self.GATE_SECONDS)
                 continue
             try:
-                if self._version and self._must_list():
-                    self._version = ""
-                self._version = self._version or self._list()
+                self._catch_up()
                 self._follow()
             except Gone as error:
                 self._forgotten(error)
@@ -185,11 +185,30 @@ class Informer:
                 self._version = ""
                 self._rest(self.LONGEST_RETRY)
 
+    def _catch_up(self) -> None:
+        """List the kind, if there is no version to watch from, or if the server may have lost it."""
+        reached = self._reached() if self._version else None
+        if reached is not None and self._is_earlier(reached):
+            self._version = ""
+        if not self._version:
+            self._version = self._list()
+        elif reached is not None and (self._broken_watches or self._outages.in_doubt == 0.0):
+            self._list_or_watch_on()
+
+    def _list_or_watch_on(self) -> None:
+        """A server that refuses whole lists may answer watches: without one, the cache would stand still."""
+        try:
+            self._version = self._list()
+        except KubeError as error:
+            self._outages.refused(error.retry_after)
+            self._unlisted = str(error)
+            self._name(error)
+
     def _list(self) -> str:
         objects, version = self._pages()
         for change in self._replaced(objects, version):
             self._tell(change)
-        self._newest = version
+        self._newest, self._unlisted = version, ""
         self._outages.listed()
         self._readable()
         self._synced.set()
@@ -243,15 +262,15 @@ class Informer:
             at_most=self.PAGE_BYTES * (1 if limit else _WHOLE) if limit != 1 else None,
         )
 
-    def _must_list(self) -> bool:
-        """The server's state may be that of a backup."""
+    def _reached(self) -> str | None:
+        """The version that the server has reached; None if it does not tell."""
         try:
             reached = self._client.reached(self.kind)
         except KubeError:
             # Its watch will tell what is wrong, and its bookmarks whether the server was restored.
-            return False
+            return None
         self._outages.answered()
-        return self._is_earlier(reached) or self._outages.in_doubt == 0.0
+        return reached
 
     def _is_earlier(self, version: str) -> bool:
         """The server has not reached a version that it had: its state was replaced by an older one."""
@@ -319,6 +338,10 @@ class Informer:
         if self._broken_watches > 1:
             # Lists succeed, but no watch has delivered an event since: changes are not observed.
             return
+        if self._unlisted:
+            # Changes are observed, but the cache may have objects of a lost history.
+            self._problem = self._unlisted
+            return
         if self._problem:
             _log.info("objects can be read again", resource=self.kind.resource)
         self._problem = ""
@@ -341,11 +364,8 @@ class Informer:
         self._outages.failed(transient=error.transient)
         self._served = not isinstance(error, NotFound)
         self._forbidden = isinstance(error, Forbidden)
-        if str(error) != self._problem:
-            log = _log.warning if self._served else _log.info
-            log("cannot read objects, backing off", resource=self.kind.resource, error=str(error))
-        self._problem = str(error)
-        if error.code in _LIST_ANEW:
+        self._name(error)
+        if not self._served:
             self._version = ""
         if not self._served and self._failures >= self.GONE_AFTER and not self._exists():
             # The server is not just starting: the objects were deleted with their kind.
@@ -353,6 +373,12 @@ class Informer:
         delay = min(self.LONGEST_RETRY, self.FIRST_RETRY * 2.0 ** min(self._failures, 30))
         self._failures += 1
         self._rest(max(error.retry_after, delay * self._rng.uniform(0.75, 1.25)))
+
+    def _name(self, error: KubeError) -> None:
+        if str(error) != self._problem:
+            log = _log.warning if self._served else _log.info
+            log("cannot read objects, backing off", resource=self.kind.resource, error=str(error))
+        self._problem = str(error)
 
     def _rest(self, seconds: float) -> None:
         if not self._stopping.is_set():

@@ -2,7 +2,8 @@
 
 A restore stops the API server for longer than a reconnection takes. When it answers again, it may have passed
 the last version that was seen, so that its version tells nothing, and it must be listed. It is not listed
-after each end of a watch, or each restart of one of several API servers: a list costs pages.
+after each end of a watch, or each restart of one of several API servers: a list costs pages. A list that the
+server refuses stays due, and is tried again after a pause.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ class Outages:
     before."""
     FIRST_PAUSE, LONGEST_PAUSE = 60.0, 600.0
     """Seconds between two lists: a server that comes and goes is listed less and less often."""
+    AGAIN = 15.0
+    """Seconds after which a list that was refused is due again; twice as many after each further refusal, up
+    to FIRST_PAUSE."""
 
     def __init__(self) -> None:
         self._down: Stopwatch | None = None
@@ -29,6 +33,7 @@ class Outages:
         self._suspected = False
         self._heard, self._listed = Stopwatch(), Stopwatch()
         self._pause = self.FIRST_PAUSE
+        self._refused, self._again = Stopwatch(), 0.0
 
     def broke(self) -> None:
         """The connection of a watch broke."""
@@ -58,6 +63,13 @@ class Outages:
             calm = self._listed.elapsed() > 2 * self.LONGEST_PAUSE
             self._pause = self.FIRST_PAUSE if calm else min(2 * self._pause, self.LONGEST_PAUSE)
         self._suspected, self._listed = False, Stopwatch()
+        self._again = 0.0
+
+    def refused(self, retry_after: float) -> None:
+        """The server refused the list that was due; it is due again after `retry_after` seconds or more."""
+        longer = max(self.AGAIN, min(2 * self._again, self.FIRST_PAUSE))
+        self._refused, self._again = Stopwatch(), max(longer, retry_after)
+        self._suspected = True
 
     @property
     def in_doubt(self) -> float | None:
@@ -65,4 +77,6 @@ class Outages:
         was no outage."""
         if self._down is not None:
             return self.SHORT
-        return max(0.0, self._pause - self._listed.elapsed()) if self._suspected else None
+        if not self._suspected:
+            return None
+        return max(0.0, self._pause - self._listed.elapsed(), self._again - self._refused.elapsed())

@@ -145,6 +145,84 @@ def test_a_list_that_has_to_wait_ends_the_watch_in_time(api: Any, informer: Info
     assert len(api.queries(watch=False)) == 1
 
 
+def watched(api: Any) -> list[str]:
+    """The versions from which it was watched."""
+    return [query["resourceVersion"] for query in api.queries(watch=True)]
+
+
+@pytest.mark.parametrize("code", [403, 410, 429, 500, 503, 504])
+def test_a_server_that_refuses_the_list_after_an_outage_is_watched_on(
+    api: Any, informer: Informer, until: Until, code: int
+) -> None:
+    """As a server that has just started: without a watch, `writes: Frozen` would not be seen for minutes."""
+    restored(api, 4, "drop")
+    refused = code, {"code": code, "message": "too many requests"}
+    # The whole list is asked for again without pages if its first page is Gone.
+    api.lists = [api.lists[0], *[refused] * 9, page(63, obj("d", 62))]
+    api.watches = [api.watches[0], [event("ADDED", obj("d", 62)), "hang"]]
+    informer.start()
+    until(lambda: versions(informer) == {"a": "46", "b": "45", "d": "62"})
+    assert watched(api) == ["43", "50"]
+    assert api.queries(watch=True)[1]["timeoutSeconds"] == "15"
+    assert informer.problem.startswith("cannot list toys.toys.m.example.org: ")
+    assert (informer.served, informer.synced) == (True, True)
+
+
+def test_a_list_that_was_refused_is_tried_again_and_replaces_the_cache(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    informer._outages.AGAIN = 0.0  # type: ignore[misc]
+    restored(api, 4, "drop")
+    api.lists = [api.lists[0], (429, {}), (503, {}), api.lists[1]]
+    api.watches = [api.watches[0], [], [event("ADDED", obj("e", 62))], "hang"]
+    informer.start()
+    until(lambda: versions(informer) == RESTORED)
+    until(lambda: len(watched(api)) == 4)
+    assert watched(api) == ["43", "50", "50", "61"]
+    assert informer.problem == ""
+
+
+def test_a_refused_list_is_not_tried_again_when_the_watch_ends_at_once(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    """Otherwise an overloaded server would be asked for everything each second, for each kind."""
+    restored(api, 4, "drop")
+    api.lists = [api.lists[0], (429, {})]
+    api.watches = [api.watches[0], []]
+    informer.start()
+    until(lambda: len(watched(api)) >= 5)
+    assert len(api.queries(watch=False)) == 2
+    assert informer.problem.startswith("cannot list ")
+
+
+@pytest.mark.parametrize("error", [500, 504])
+def test_a_server_that_refuses_watches_for_a_moment_and_lists_for_long_is_watched_on(
+    api: Any, informer: Informer, until: Until, error: int
+) -> None:
+    restored(api, "drop")
+    api.lists = [api.lists[0], (429, {})]
+    api.watches = [api.watches[0], error, [event("ADDED", obj("d", 62)), "hang"]]
+    informer.start()
+    until(lambda: versions(informer) == {"a": "46", "b": "45", "d": "62"})
+    assert watched(api) == ["43", "50", "50"]
+    assert informer.problem.startswith("cannot list ")
+    assert api.queries(watch=True)[2]["timeoutSeconds"] == "15", "the list stays due"
+
+
+def test_a_restore_that_is_noticed_needs_the_list_however_often_it_is_refused(
+    api: Any, informer: Informer, until: Until
+) -> None:
+    """Nothing is watched from a version of the lost history."""
+    restored(api, 4, "drop")
+    api.lists = [api.lists[0], *[(429, {})] * 4, api.lists[1]]
+    api.reached = "41"
+    informer.start()
+    until(lambda: len(watched(api)) == 2)
+    assert versions(informer) == RESTORED
+    assert watched(api) == ["43", "61"]
+    assert informer.problem == ""
+
+
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, in seconds."""
@@ -182,6 +260,25 @@ def test_a_server_that_comes_and_goes_is_listed_less_and_less_often(now: list[fl
     assert outage(found) == 0.0
     found.listed()
     assert outage(found) == 60.0
+
+
+def test_a_list_that_is_refused_is_due_again_less_and_less_often(now: list[float]) -> None:
+    found, waits = Outages(), list[float | None]()
+    now[0] += 60.0
+    assert outage(found) == 0.0
+    for retry_after in (0.0, 0.0, 0.0, 0.0, 90.0):
+        found.refused(retry_after)
+        found.answered()
+        waits.append(found.in_doubt)
+        now[0] += waits[-1] or 0.0
+        assert found.in_doubt == 0.0
+    assert waits == [15.0, 30.0, 60.0, 60.0, 90.0]
+    found.listed()
+    assert found.in_doubt is None
+    now[0] += 600.0
+    assert outage(found) == 0.0
+    found.refused(0.0)
+    assert found.in_doubt == 15.0
 
 
 def test_a_list_for_another_reason_serves_as_well_and_lengthens_no_pause(now: list[float]) -> None:
