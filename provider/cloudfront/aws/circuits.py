@@ -4,18 +4,25 @@ A call without an answer takes its worker until the time-out; one whose answer d
 So after a few such calls, only one call at a time is sent to that service, and all others fail at once. The
 first answer ends this.
 
-An endpoint of which only a part is silent answers in between. So while a call takes unusually long, and for
-a minute after each time-out, at most a quarter of the workers make calls to that service, whatever it
-answers. The others fail at once.
+An endpoint of which only a part is silent answers in between. So a call also fails at once while about a
+quarter of the workers hang in calls to that service. A call hangs if it takes unusually long. Of the others,
+the circuit expects that as many hang as lately, measured in the time of the workers:
+
+    16 workers   hang now   are in other calls   of their time, calls that hang took   then hang   next call
+                    4               0                          0 %                        4        fails
+                    1              15                          4 %                        1.6      is sent
+                    0               4                        100 %                        4        fails
+
+An account that is slow and answers keeps all workers, also if a call times out now and then.
 
     closed ── 3 calls without an answer ──▶ open: one call at a time ── an answer ──▶ closed
-      a time-out ──▶ few calls at a time ── a minute without a time-out ──▶ any number
 
 The times are real, because it is the connection that hangs.
 """
 
 from __future__ import annotations
 
+import random
 import threading
 from dataclasses import dataclass
 from typing import Final
@@ -38,12 +45,19 @@ _LATE_SECONDS: Final = 35.0
 that drips has none."""
 _AGAIN_SECONDS: Final = 10.0
 """Seconds after a time-out until an open circuit lets the next call try."""
+_LONG_SECONDS: Final = 5.0
+"""After this, a call that is under way takes unusually long, unless AWS is slow."""
 _SLOW_SECONDS: Final = 15.0
-"""After this, a call that is under way takes unusually long. Half of a call's time-out: AWS may be slow for
-hours, and then all workers are needed."""
-_CALM_SECONDS: Final = 60.0
-"""After this time without a time-out, any number of calls is sent again."""
+"""The same, however slow AWS is. Half of a call's time-out."""
+_TIMES_USUAL: Final = 3.0
+"""In between, as many times the usual duration of an answered call."""
+_SMOOTHED: Final = 8
+"""The usual duration follows about so many answered calls."""
+_REMEMBERED_SECONDS: Final = 30.0
+"""How much of all workers' time the share of calls that hang follows. One time-out must not be enough."""
 _SOON_SECONDS: Final = 2.0
+"""The shortest time until a refused call is tried again; the longest is twice as much, so that not all come
+back together."""
 
 
 def circuits(workers: int) -> dict[str, Circuit]:
@@ -71,6 +85,7 @@ class Circuit:
         """`workers` is the number of workers of each kind; `clock` measures real seconds; `failures` is the
         number of calls without an answer that open the circuit."""
         self._few = max(2, workers // 4)
+        self._remembered = workers * _REMEMBERED_SECONDS
         self._clock = clock or SystemClock()
         self._opened_by = failures
         self._lock = threading.Lock()
@@ -78,6 +93,11 @@ class Circuit:
         self._failures = 0
         self._timed_out = float("-inf")
         """When the last call ended without an answer."""
+        self._usual = 0.0
+        """Smoothed seconds of an answered call."""
+        self._share = 0.0
+        """Of the workers' time in calls, what those took that hung."""
+        self._rng = random.Random()  # noqa: S311 - spreads load, guards nothing
 
     def check(self, operation: str) -> None:
         """Check that this thread may send a call, and note it: `ended` must follow, even if it sends none.
@@ -93,9 +113,9 @@ class Circuit:
             if self._failures >= self._opened_by and not self._may_try(now):
                 words = "AWS does not answer; one call at a time is sent until it does"
                 raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
-            if len(self._under_way) >= self._few and self._is_slow(now):
-                words = "AWS answers slowly or not always, so few calls are sent"
-                raise AwsError(operation, PAUSED, words, after=_SOON_SECONDS)
+            if self._hanging(now) >= self._few:
+                words = "AWS does not answer some calls, so few calls are sent"
+                raise AwsError(operation, PAUSED, words, after=self._rng.uniform(1, 2) * _SOON_SECONDS)
             # From now on, or all that wait for the account's pace would be sent together.
             self._under_way[threading.current_thread()] = _Call(now)
 
@@ -111,9 +131,11 @@ class Circuit:
             call = self._under_way.pop(threading.current_thread(), None)
             if call is None or not call.sent:
                 return
+            now = self._clock.now()
             self._failures = 0 if answered else self._failures + 1
+            self._learn(now - call.began, answered=answered)
             if not answered:
-                self._timed_out = self._clock.now()
+                self._timed_out = now
 
     def _forget_ended_threads(self) -> None:
         """A worker that was replaced cannot say that its call ended."""
@@ -126,7 +148,20 @@ class Circuit:
         is_tried = len(late) < len(self._under_way) or len(late) >= self._few
         return not is_tried and now >= self._timed_out + _AGAIN_SECONDS
 
-    def _is_slow(self, now: float) -> bool:
-        """Whether a call has timed out lately, or takes unusually long."""
-        sent = [now - call.began for call in self._under_way.values() if call.sent]
-        return now < self._timed_out + _CALM_SECONDS or max(sent, default=0.0) > _SLOW_SECONDS
+    def _hanging(self, now: float) -> float:
+        """How many of the calls under way hang: those that take unusually long, and the share to expect of
+        the others. All workers may enter calls that hang before the first one takes long."""
+        long = self._long_seconds()
+        hang = sum(call.sent and now - call.began > long for call in self._under_way.values())
+        return hang + self._share * (len(self._under_way) - hang)
+
+    def _long_seconds(self) -> float:
+        """A call that lasts for longer takes unusually long."""
+        return min(_SLOW_SECONDS, max(_LONG_SECONDS, _TIMES_USUAL * self._usual))
+
+    def _learn(self, lasted: float, *, answered: bool) -> None:
+        """A call has ended after `lasted` seconds."""
+        hung = not answered or lasted > self._long_seconds()
+        self._share += (hung - self._share) * min(1.0, lasted / self._remembered)
+        if answered:
+            self._usual += (lasted - self._usual) / _SMOOTHED

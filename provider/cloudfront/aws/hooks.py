@@ -55,9 +55,9 @@ def reads_only() -> bool:
 
 @contextmanager
 def announcing(announce: Callable[[], None]) -> Iterator[None]:
-    """Call `announce` right before each request of the block that creates an object. A creation that the
-    account's pace holds back is not announced, as nothing is sent. An error of `announce` passes through, and
-    the request is not sent."""
+    """Call `announce` right before each request of the block that creates an object. A creation that waits
+    for the account's pace or for credentials is not announced, as nothing is sent. An error of `announce`
+    passes through, and the request is not sent."""
     token = _announce.set(announce)
     try:
         yield
@@ -104,25 +104,27 @@ class Hooks:
         if service != STS:
             # botocore calls STS while it signs the request of another service.
             self._signing.check(model.name)
-        self.pace.circuits[service].check(model.name)
         try:
+            self.pace.circuits[service].check(model.name)
             self._prepare(service, model.name)
         except BaseException:
             # botocore tells only the errors of what follows.
             self.pace.circuits[service].ended(answered=False)
+            if service != STS:
+                self._signing.left()
             raise
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
     def _prepare(self, service: str, operation: str) -> None:
         self._calls.held_back(self.account, service, self.pace.admit(service, operation))
+        if service != STS:
+            self._signing.begin(operation)
         if operations.writes(operation):
-            # The pace may have let it wait for long.
+            # It may have waited for long.
             leading.check(f"the call {operation}")
         if operations.creates(operation):
             announce_creation()
         deadline.check(f"the call {operation}")
-        if service != STS:
-            self._signing.begin(operation)
 
     def _sends(self, service: str, **_: Any) -> None:
         if service != STS:

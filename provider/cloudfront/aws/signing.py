@@ -7,8 +7,9 @@ one after the other.
     check ──▶ the account's pace ──▶ begin ── botocore signs the request ──▶ ended
 
 A signature takes a millisecond, so two requests of a provider config at a time lose no speed: one renews the
-credentials while the other still uses the old ones. A third waits for a moment and then fails. After a
-renewal without an answer, one tries again after half a minute; until then, all fail at once.
+credentials while the other still uses the old ones. A third waits for a moment and then comes back later.
+After a renewal without an answer, one tries again after half a minute; until then, all fail at once. The one
+that tries is chosen before it waits for the account's pace, and the others do not wait there.
 
 The times are real, because it is the connection that hangs.
 """
@@ -16,11 +17,12 @@ The times are real, because it is the connection that hangs.
 from __future__ import annotations
 
 import logging
+import random
 import threading
 from typing import Final
 
 from edgetenants_runtime.clock import Clock, SystemClock
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 
 __all__ = ["Signing"]
 
@@ -28,6 +30,8 @@ _MOST: Final = 2
 """Requests that are signed at a time."""
 _PATIENCE: Final = 2.0
 """For how long a request waits for its turn, from the time when the last one began."""
+_SOON_SECONDS: Final = 2.0
+"""The shortest time until a request that waits for a renewal is tried again; the longest is twice as much."""
 _AGAIN_SECONDS: Final = 30.0
 """Seconds from a renewal without an answer until the next one. Many provider configs may use one STS."""
 
@@ -43,17 +47,23 @@ class Signing:
         """When each thread began."""
         self._failed: float | None = None
         """When the last renewal ended without an answer; None if a request was signed since."""
+        self._rng = random.Random()  # noqa: S311 - spreads load, guards nothing
 
     def check(self, operation: str) -> None:
-        """Check that it makes sense to sign a request. Nothing else must be used up for it before.
+        """Check that it makes sense to sign a request: `begin`, or `left`, must follow. Nothing else must be
+        used up for it before.
 
         Raises:
-            AwsError: other workers wait for the credentials, and the endpoint that gives them is silent.
+            AwsError: other workers wait for the credentials, or the endpoint that gives them was silent.
         """
         with self._changed:
             self._under_way.pop(threading.current_thread(), None)
-            if not self._has_room() and self._clock.now() >= self._patient_until():
-                raise _silent(operation)
+            now = self._clock.now()
+            if not self._has_room() and now >= self._patient_until():
+                raise self._refusal(operation)
+            if self._failed is not None:
+                # From now on, or all would wait for the account's pace and use it up.
+                self._under_way[threading.current_thread()] = now
 
     def begin(self, operation: str) -> None:
         """This thread's request is signed next. Waits for its turn.
@@ -62,10 +72,11 @@ class Signing:
             AwsError: as `check`.
         """
         with self._changed:
+            self._under_way.pop(threading.current_thread(), None)
             while not self._has_room():
                 until = self._patient_until()
                 if self._clock.now() >= until:
-                    raise _silent(operation)
+                    raise self._refusal(operation)
                 self._clock.wait(self._changed, until)
             self._under_way[threading.current_thread()] = self._clock.now()
 
@@ -76,6 +87,12 @@ class Signing:
             if self._under_way.pop(threading.current_thread(), None) is None:
                 return
             self._failed = self._clock.now() if silent else None
+            self._changed.notify_all()
+
+    def left(self) -> None:
+        """This thread's request is not signed after all."""
+        with self._changed:
+            self._under_way.pop(threading.current_thread(), None)
             self._changed.notify_all()
 
     def _has_room(self) -> bool:
@@ -91,6 +108,14 @@ class Signing:
         # The first may renew what still serves; the last one waits only if it has to.
         return max(self._under_way.values()) + _PATIENCE
 
+    def _refusal(self, operation: str) -> AwsError:
+        if self._failed is None:
+            # STS may only be slow.
+            words = "the credentials are being renewed, which takes long"
+            return AwsError(operation, PAUSED, words, after=self._rng.uniform(1, 2) * _SOON_SECONDS)
+        words = "the credentials cannot be renewed: AWS does not answer; one renewal at a time is tried"
+        return AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
+
 
 def _is_told(record: logging.LogRecord) -> bool:
     """Whether to log what botocore tells of a renewal. It would tell each refused one, with its stack, while
@@ -100,8 +125,3 @@ def _is_told(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("botocore.credentials").addFilter(_is_told)
-
-
-def _silent(operation: str) -> AwsError:
-    words = "the credentials cannot be renewed: AWS does not answer; one renewal at a time is tried"
-    return AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)

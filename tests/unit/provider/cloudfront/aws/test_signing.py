@@ -15,9 +15,10 @@ from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws import signing
 from provider.cloudfront.aws.calls import Caller
-from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.hooks import Hooks
+from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.aws.hooks import Hooks, announcing
 from provider.cloudfront.aws.signing import Signing
+from provider.cloudfront.state.desired import Tenant
 from tests.unit.provider.cloudfront.account.test_sessions import ROLE, config
 
 OPERATION = "GetDistributionTenant"
@@ -30,6 +31,8 @@ class Desk:
         self.clock = FakeClock()
         self.signing = Signing(self.clock)
         self.workers: list[ThreadPoolExecutor] = []
+        self.afters: list[float] = []
+        """What the refused ones were told."""
 
     def sign(self) -> Future[None]:
         """Sign a request in a thread of its own, which `self.workers` has last."""
@@ -47,7 +50,14 @@ class Desk:
         if refused is None:
             return lambda silent: worker.submit(lambda: self.signing.ended(silent=silent)).result(10)
         assert isinstance(refused, AwsError)
-        assert (refused.after, refused.code, refused.sent) == (30.0, "Endpoint", False)
+        assert refused.after
+        assert not refused.sent
+        if self.signing._failed is None:
+            assert refused.code == PAUSED, "the endpoint may only be slow"
+            assert 2.0 <= refused.after <= 4.0
+        else:
+            assert (refused.after, refused.code) == (30.0, "Endpoint")
+        self.afters.append(refused.after)
         return None
 
 
@@ -77,7 +87,8 @@ def test_a_request_waits_for_two_seconds_and_then_fails(desk: Desk) -> None:
     assert not wait(waiting, 0.1).done
     desk.clock.advance(0.6)
     assert all(isinstance(each.exception(10), AwsError) for each in waiting)
-    assert desk.begins() is None, "it does not even wait"
+    assert [desk.begins() for _ in range(5)] == [None] * 5, "they do not even wait"
+    assert len(set(desk.afters)) > 1, "they must not all come back together"
 
 
 def test_a_renewal_that_takes_long_does_not_stop_the_others(desk: Desk) -> None:
@@ -113,6 +124,24 @@ def test_after_a_silence_one_tries_after_half_a_minute(desk: Desk) -> None:
     trial(False)
     assert desk.begins()
     assert desk.begins()
+
+
+def test_the_one_that_tries_is_chosen_before_it_waits_for_the_pace(desk: Desk) -> None:
+    """Or all wait there, and use up the account's rate."""
+    end = desk.begins()
+    assert end
+    end(True)
+    desk.clock.advance(30)
+    with ThreadPoolExecutor(1) as trial:
+        trial.submit(desk.signing.check, OPERATION).result(10)
+        assert [desk.begins() for _ in range(5)] == [None] * 5
+        trial.submit(desk.signing.begin, OPERATION).result(10)
+        trial.submit(desk.signing.ended, silent=True).result(10)
+        desk.clock.advance(30)
+        trial.submit(desk.signing.check, OPERATION).result(10)
+        trial.submit(desk.signing.left).result(10)
+        assert desk.begins(), "the pace refused the other"
+        assert desk.begins() is None, "nothing was signed since"
 
 
 def test_the_request_of_a_thread_that_ended_is_forgotten(desk: Desk) -> None:
@@ -173,13 +202,57 @@ def test_a_silent_sts_takes_two_workers_once(monkeypatch, sts: SilentSts) -> Non
             sts.ends.set()
         errors = [call.exception(10) for call in calls]
     assert sts.sent == 1, "the one that waited does not ask, too"
-    assert all(isinstance(error, AwsError) and error.code == "Endpoint" for error in errors)
+    codes = [error.code for error in errors if isinstance(error, AwsError)]
+    assert sorted(codes) == ["Endpoint"] * 2 + [PAUSED] * 14
     before = account.pace.admit("cloudfront", OPERATION)
     for _ in range(1000):
         with pytest.raises(AwsError, match="one renewal at a time"):
             account.cloudfront.get_tenant("shop.acme")
     assert account.pace.admit("cloudfront", OPERATION) == before == 0.0, "and the rate is for others"
     assert sts.sent == 1
+
+
+@pytest.fixture
+def hooks(monkeypatch) -> list[Hooks]:
+    """Those of each account that is opened."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    known: list[Hooks] = []
+    watch = Hooks.watch
+
+    def watched(hooks: Hooks, client: Any) -> None:
+        watch(hooks, client)
+        known.append(hooks)
+
+    monkeypatch.setattr(Hooks, "watch", watched)
+    return known
+
+
+@pytest.mark.parametrize("by", ["pace", "circuit"])
+def test_a_trial_that_is_refused_lets_another_try(hooks: list[Hooks], by: str) -> None:
+    account = sessions.Accounts(FakeClock()).of(config())
+    desk = hooks[-1]._signing
+    desk._failed = float("-inf")
+    if by == "pace":
+        account.pace.throttled(OPERATION, 0.0)
+    for _ in range(3 if by == "circuit" else 0):
+        account.pace.circuits["cloudfront"].begin()
+        account.pace.circuits["cloudfront"].ended(answered=False)
+    with pytest.raises(AwsError, match=r"throttling|one call at a time"):
+        account.cloudfront.get_tenant("shop.acme")
+    with ThreadPoolExecutor(1) as another:
+        another.submit(desk.check, OPERATION).result(10)
+    assert desk._failed is not None, "nothing was signed"
+
+
+def test_a_creation_that_waits_for_credentials_is_not_announced(monkeypatch, hooks: list[Hooks]) -> None:
+    monkeypatch.setattr(signing, "_PATIENCE", 0.5)
+    account = sessions.Accounts(FakeClock()).of(config())
+    tenant = Tenant("shop.acme", "E1", domains=frozenset({"a.example.com"}))
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as two:
+        for each in (one, two):
+            each.submit(hooks[-1]._signing.begin, OPERATION).result(10)
+        with pytest.raises(AwsError, match="being renewed"), announcing(pytest.fail):
+            account.cloudfront.create_tenant(tenant)
 
 
 def test_a_refused_connection_to_sts_stops_nothing(monkeypatch) -> None:
