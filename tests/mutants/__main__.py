@@ -27,8 +27,8 @@ from tests.mutants.table import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTICED_BY = Path(__file__).with_name("noticed_by.json")
-WORKERS = 3
-"""On two cores: some tests wait."""
+WORKERS = 5
+"""On two cores: many of these tests wait, and some for seconds."""
 _LAST = 3000
 """Characters of what pytest says that are shown."""
 _SLOWEST = 5

@@ -96,14 +96,6 @@ FOLLOWING = (
         INFORMER,
     ),
     Mutation(
-        "a forgotten past is asked for again",
-        "kube/informer.py",
-        '        self._version = ""\n        if error.operation.verb == "watch"',
-        '        if error.operation.verb == "watch"',
-        "after an outage of the watch nothing would be followed any more",
-        INFORMER,
-    ),
-    Mutation(
         "a refused list gives up",
         "kube/informer.py",
         "                self._failed(error)\n",
