@@ -146,9 +146,9 @@ def test_creations_of_many_domains_get_done(busy: Busy, tenants: int, domains: i
     worlds = [busy.world(f"t{n}", names(f"t{n}", domains)) for n in range(tenants)]
     busy.work(worlds, made)
     calls = busy.calls()
-    # On a busy machine, a connection may end before its answer, and the creation is sent again.
-    assert tenants <= calls["CreateDistributionTenant"] <= tenants + tenants // 25, calls
-    assert sum(calls.values()) <= 2 * tenants + 5, calls
+    # The virtual time goes on while a busy machine keeps a worker from its next call, so some look again.
+    assert tenants <= calls["CreateDistributionTenant"] <= 1.1 * tenants, calls
+    assert sum(calls.values()) <= 2.5 * tenants + 5, calls
 
 
 def test_changes_that_add_many_domains_get_done(busy: Busy) -> None:
