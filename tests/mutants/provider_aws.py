@@ -431,17 +431,33 @@ PROVIDER_AWS = (
     Mutation(
         "calls that hang count only after their time-out",
         "cloudfront/aws/circuits.py",
-        "        return hang + self._share * (len(self._under_way) - hang)\n",
-        "        return self._share * len(self._under_way)\n",
+        "        return hang + self._share_now(now) * (len(self._under_way) - hang)\n",
+        "        return self._share_now(now) * len(self._under_way)\n",
         "calls that begin late to hang take workers before the first time-out",
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(
         "of new calls none is expected to hang",
         "cloudfront/aws/circuits.py",
-        "        return hang + self._share * (len(self._under_way) - hang)\n",
+        "        return hang + self._share_now(now) * (len(self._under_way) - hang)\n",
         "        return hang\n",
         "an endpoint of which a part is silent takes all workers again and again",
+        ("unit/provider/cloudfront/aws/test_circuits.py",),
+    ),
+    Mutation(
+        "only the time of answers makes time-outs forgotten",
+        "cloudfront/aws/circuits.py",
+        " * math.exp(min(0.0, self._share_at - now) / _FORGOTTEN_SECONDS)",
+        "",
+        "an account that answers fast stays limited for half an hour after an outage",
+        ("unit/provider/cloudfront/aws/test_circuits.py",),
+    ),
+    Mutation(
+        "the calls that try in an outage count like others",
+        "cloudfront/aws/circuits.py",
+        "        if not call.tries:\n",
+        "        if True:\n",
+        "after a long outage, few calls are sent for minutes",
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(
@@ -663,15 +679,34 @@ PROVIDER_AWS = (
     Mutation(
         "a creation is announced before its credentials are there",
         "cloudfront/aws/hooks.py",
-        "        if service != STS:\n"
-        "            self._signing.begin(operation)\n"
-        "        if operations.writes(operation):\n",
-        "        if operations.creates(operation):\n"
-        "            announce_creation()\n"
-        "        if service != STS:\n"
-        "            self._signing.begin(operation)\n"
-        "        if operations.writes(operation):\n",
+        "            self._signing.wait(operation)\n",
+        "            pass\n",
         "while a renewal is slow, each try of a creation writes its resource twice",
+        ("unit/provider/cloudfront/aws/test_signing.py",),
+    ),
+    Mutation(
+        "an announcement keeps its turn to sign",
+        "cloudfront/aws/signing.py",
+        "            if self._failed is None:\n                self._under_way.pop",
+        "            if False:\n                self._under_way.pop",
+        "two creations beside a slow API server stop all requests of their config",
+        ("unit/provider/cloudfront/aws/test_signing.py",),
+    ),
+    Mutation(
+        "a request that is repeated takes no turn",
+        "cloudfront/aws/hooks.py",
+        "        self._signing.begin(operation_name)\n",
+        "        if self._signing._failed is None and not self._signing._under_way:\n"
+        "            self._signing.begin(operation_name)\n",
+        "after closed connections, all workers wait for a silent STS one after the other",
+        ("unit/provider/cloudfront/aws/test_signing.py",),
+    ),
+    Mutation(
+        "a write that could not be repeated counts as not sent",
+        "cloudfront/aws/hooks.py",
+        "        if context.get(_REPEATED):\n",
+        "        if False:\n",
+        "the reservation of an owner tag that AWS may have written is given up",
         ("unit/provider/cloudfront/aws/test_signing.py",),
     ),
     Mutation(

@@ -6,7 +6,7 @@ first answer ends this.
 
 An endpoint of which only a part is silent answers in between. So a call also fails at once while about a
 quarter of the workers hang in calls to that service. A call hangs if it takes unusually long. Of the others,
-the circuit expects that as many hang as lately, measured in the time of the workers:
+the circuit expects that as many hang as in the last minutes, measured in the time of the workers:
 
     16 workers   hang now   are in other calls   of their time, calls that hang took   then hang   next call
                     4               0                          0 %                        4        fails
@@ -22,6 +22,7 @@ The times are real, because it is the connection that hangs.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from dataclasses import dataclass
@@ -55,6 +56,9 @@ _SMOOTHED: Final = 8
 """The usual duration follows about so many answered calls."""
 _REMEMBERED_SECONDS: Final = 30.0
 """How much of all workers' time the share of calls that hang follows. One time-out must not be enough."""
+_FORGOTTEN_SECONDS: Final = 90.0
+"""After this, about a third of the share is left. It must not depend on how many answers there are, or an
+account that answers fast would stay limited for long after an outage."""
 _SOON_SECONDS: Final = 2.0
 """The shortest time until a refused call is tried again; the longest is twice as much, so that not all come
 back together."""
@@ -74,6 +78,8 @@ class _Call:
     began: float
     """When it was sent, or when its thread was let through."""
     sent: bool = False
+    tries: bool = False
+    """Whether it was sent to see if AWS answers again."""
 
 
 class Circuit:
@@ -96,7 +102,8 @@ class Circuit:
         self._usual = 0.0
         """Smoothed seconds of an answered call."""
         self._share = 0.0
-        """Of the workers' time in calls, what those took that hung."""
+        """Of the workers' time in calls, what those took that hung, as of `_share_at`."""
+        self._share_at = self._clock.now()
         self._rng = random.Random()  # noqa: S311 - spreads load, guards nothing
 
     def check(self, operation: str) -> None:
@@ -122,7 +129,8 @@ class Circuit:
     def begin(self) -> None:
         """This thread sends a call now."""
         with self._lock:
-            self._under_way[threading.current_thread()] = _Call(self._clock.now(), sent=True)
+            call = _Call(self._clock.now(), sent=True, tries=self._failures >= self._opened_by)
+            self._under_way[threading.current_thread()] = call
 
     def ended(self, *, answered: bool) -> None:
         """The call of this thread has ended. A call that was not sent, or that has ended already, does not
@@ -133,7 +141,7 @@ class Circuit:
                 return
             now = self._clock.now()
             self._failures = 0 if answered else self._failures + 1
-            self._learn(now - call.began, answered=answered)
+            self._learn(call, now, answered=answered)
             if not answered:
                 self._timed_out = now
 
@@ -153,15 +161,23 @@ class Circuit:
         the others. All workers may enter calls that hang before the first one takes long."""
         long = self._long_seconds()
         hang = sum(call.sent and now - call.began > long for call in self._under_way.values())
-        return hang + self._share * (len(self._under_way) - hang)
+        return hang + self._share_now(now) * (len(self._under_way) - hang)
+
+    def _share_now(self, now: float) -> float:
+        return self._share * math.exp(min(0.0, self._share_at - now) / _FORGOTTEN_SECONDS)
 
     def _long_seconds(self) -> float:
         """A call that lasts for longer takes unusually long."""
         return min(_SLOW_SECONDS, max(_LONG_SECONDS, _TIMES_USUAL * self._usual))
 
-    def _learn(self, lasted: float, *, answered: bool) -> None:
-        """A call has ended after `lasted` seconds."""
+    def _learn(self, call: _Call, now: float, *, answered: bool) -> None:
+        """A call has ended."""
+        lasted = now - call.began
         hung = not answered or lasted > self._long_seconds()
-        self._share += (hung - self._share) * min(1.0, lasted / self._remembered)
+        share, self._share_at = self._share_now(now), now
+        if not call.tries:
+            # Such calls take one worker, however long the outage is.
+            share += (hung - share) * min(1.0, lasted / self._remembered)
+        self._share = share
         if answered:
             self._usual += (lasted - self._usual) / _SMOOTHED

@@ -3,6 +3,8 @@
     before   check the deadline, whether it may write,        after   count it, note throttling, drop expired
              whether AWS answers, and the account's pace;             credentials, refuse what is not from AWS
              announce a creation
+    sign     wait for the turn, also when botocore
+             repeats a request
 
 The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
@@ -32,6 +34,7 @@ __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
+_REPEATED: Final = "edgetenants-repeated"
 _TIME_OUTS: Final = (ConnectTimeoutError, ReadTimeoutError)
 _PAGES: Final = (b"<html", b"<!doctype html")
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
@@ -89,8 +92,11 @@ class Hooks:
         events.register("before-call", self._before)
         events.register("after-call", self._answered)
         events.register("after-call-error", self._unanswered)
-        # After the credentials were renewed and the request was signed, which may take calls to STS.
         service = client.meta.service_model.service_name
+        if service != STS:
+            # For each request that is sent: botocore may sign and send one again.
+            events.register("before-sign", self._signs)
+        # After the credentials were renewed and the request was signed, which may take calls to STS.
         events.register("before-send", partial(self._sends, service))
         events.register("response-received", partial(self._received, service))
         events.register("needs-retry", _retry)
@@ -117,14 +123,18 @@ class Hooks:
 
     def _prepare(self, service: str, operation: str) -> None:
         self._calls.held_back(self.account, service, self.pace.admit(service, operation))
-        if service != STS:
-            self._signing.begin(operation)
+        if operations.creates(operation):
+            # What waits here is not announced. The API server may take long, so this keeps no turn.
+            self._signing.wait(operation)
         if operations.writes(operation):
             # It may have waited for long.
             leading.check(f"the call {operation}")
         if operations.creates(operation):
             announce_creation()
         deadline.check(f"the call {operation}")
+
+    def _signs(self, operation_name: str, **_: Any) -> None:
+        self._signing.begin(operation_name)
 
     def _sends(self, service: str, **_: Any) -> None:
         if service != STS:
@@ -164,6 +174,8 @@ class Hooks:
         self._count(context, error)
         if error.code in STALE_CREDENTIALS:
             self.on_stale()
+        if context.get(_REPEATED):
+            raise _uncertain(context[_WATCH].operation, error) from exception
 
     def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
         made: _Call = context[_WATCH]
@@ -195,11 +207,27 @@ class _Call:
 
 
 def _retry(
-    caught_exception: Exception | None, attempts: int, operation: Any = None, **_: Any
+    caught_exception: Exception | None,
+    attempts: int,
+    request_dict: dict[str, Any],
+    operation: Any = None,
+    **_: Any,
 ) -> float | None:
     if operation is not None and operations.creates(operation.name):
         # The response to a second request would not say what the first one created.
         return None
     # One immediate retry if AWS closed a kept-alive connection during the request. The queue waits for
     # everything longer, on the injected clock.
-    return 0.0 if attempts == 1 and isinstance(caught_exception, ConnectionClosedError) else None
+    if attempts > 1 or not isinstance(caught_exception, ConnectionClosedError):
+        return None
+    request_dict["context"][_REPEATED] = True
+    return 0.0
+
+
+def _uncertain(operation: str, error: AwsError) -> AwsError:
+    """The error of a request that was sent twice: the first one may have reached AWS, whatever stopped the
+    second."""
+    if not operations.writes(operation) or (error.sent and error.operation == operation):
+        return error
+    words = f"AWS closed the connection, and the request could not be repeated: {error}"
+    return AwsError(operation, "Endpoint", words, after=error.after)

@@ -4,7 +4,7 @@ botocore renews the credentials of a role when it signs a request. One thread as
 a lock that has no time-out; then the next one asks. So an STS that does not answer would take all workers,
 one after the other.
 
-    check ──▶ the account's pace ──▶ begin ── botocore signs the request ──▶ ended
+    check ──▶ the account's pace ──▶ wait, if it creates ──▶ begin ── botocore signs the request ──▶ ended
 
 A signature takes a millisecond, so two requests of a provider config at a time lose no speed: one renews the
 credentials while the other still uses the old ones. A third waits for a moment and then comes back later.
@@ -79,6 +79,18 @@ class Signing:
                     raise self._refusal(operation)
                 self._clock.wait(self._changed, until)
             self._under_way[threading.current_thread()] = self._clock.now()
+
+    def wait(self, operation: str) -> None:
+        """Wait until this thread's request could be signed, without a turn of its own.
+
+        Raises:
+            AwsError: as `check`.
+        """
+        self.begin(operation)
+        with self._changed:
+            if self._failed is None:
+                self._under_way.pop(threading.current_thread(), None)
+                self._changed.notify_all()
 
     def ended(self, *, silent: bool = False) -> None:
         """This thread's request is signed, or it failed. `silent`: the endpoint that gives the credentials

@@ -174,11 +174,31 @@ def test_after_an_outage_of_a_part_all_workers_make_calls_again(line: Line) -> N
     few = line.begin_all(1)
     line.passes(1, few, answered=True)
     begun = [end for _ in range(16) if (end := line.begins())]
-    assert len(begun) < 8
+    assert len(begun) <= 8
     line.passes(3, begun, answered=True)
     for _ in range(60):
         line.passes(3, [end for _ in range(16) if (end := line.begins())], answered=True)
     assert all(line.begins() for _ in range(16))
+
+
+def test_after_an_outage_of_an_hour_all_workers_make_calls_at_once(line: Line) -> None:
+    """The calls that tried in the meantime took one worker only."""
+    line.times_out(3)
+    for _ in range(90):
+        line.passes(30, line.begin_all(1), answered=False)
+        line.clock.advance(10)
+    line.passes(0.05, line.begin_all(1), answered=True)
+    line.begin_all(16)
+
+
+def test_time_outs_are_forgotten_also_if_answers_are_fast(line: Line) -> None:
+    """Fast answers take little of the workers' time."""
+    line.passes(30, line.begin_all(16), answered=False)
+    line.clock.advance(10)
+    for _ in range(300):
+        line.passes(0.05, line.begin_all(1), answered=True)
+        line.clock.advance(0.95)
+    line.begin_all(16)
 
 
 def test_calls_that_wait_for_the_pace_count_as_well(line: Line) -> None:
@@ -283,9 +303,10 @@ def test_a_call_that_may_not_be_sent_uses_nothing_up(monkeypatch, times) -> None
     for _ in range(times):
         circuit.begin()
         circuit.ended(answered=False)
-    with ThreadPoolExecutor(4) as workers:
-        together = threading.Barrier(4)
-        for each in [workers.submit(lambda: (together.wait(10), circuit.begin())) for _ in range(4)]:
+    # One more than a quarter: the share becomes smaller meanwhile.
+    with ThreadPoolExecutor(5) as workers:
+        together = threading.Barrier(5)
+        for each in [workers.submit(lambda: (together.wait(10), circuit.begin())) for _ in range(5)]:
             each.result(10)
         for _ in range(1000):
             with pytest.raises(AwsError, match=r"one call at a time|few calls"), announcing(pytest.fail):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.credentials import DeferredRefreshableCredentials
-from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.account import sessions
@@ -281,3 +281,69 @@ def test_a_renewal_that_the_provider_refuses_is_not_logged(caplog) -> None:
         with pytest.raises(type(error)):
             late.get_frozen_credentials()
         assert len(caplog.records) == logged
+
+
+def test_a_slow_announcement_keeps_no_turn(monkeypatch, hooks: list[Hooks]) -> None:
+    """It is a write to the API server, which may take half a minute."""
+    monkeypatch.setattr(signing, "_PATIENCE", 0.1)
+    account = sessions.Accounts(FakeClock()).of(config())
+    announced, goes_on = threading.Semaphore(0), threading.Event()
+
+    def announce() -> None:
+        announced.release()
+        assert goes_on.wait(10)
+
+    def creates(number: int) -> None:
+        with announcing(announce):
+            domains = frozenset({f"t{number}.example.com"})
+            account.cloudfront.create_tenant(Tenant(f"shop.t{number}", "E1", domains=domains))
+
+    def refuses(**_: Any) -> None:
+        raise EndpointConnectionError(endpoint_url="https://cloudfront.amazonaws.com")
+
+    account.clients[0].meta.events.register("before-send", refuses)
+    with ThreadPoolExecutor(2) as workers:
+        creations = [workers.submit(creates, number) for number in range(2)]
+        try:
+            assert announced.acquire(timeout=10)
+            assert announced.acquire(timeout=10)
+            with pytest.raises(AwsError, match="Could not connect"):
+                account.cloudfront.get_tenant("shop.acme")
+        finally:
+            goes_on.set()
+        assert all("Could not connect" in str(each.exception(10)) for each in creations)
+
+
+@pytest.mark.parametrize("why", ["turn", "credentials", "connection"])
+def test_a_write_that_cannot_be_repeated_may_have_reached_aws(
+    monkeypatch, hooks: list[Hooks], why: str
+) -> None:
+    """AWS may close a kept-alive connection after it has read the request."""
+    monkeypatch.setattr(signing, "_PATIENCE", 0.1)
+    account = sessions.Accounts(FakeClock()).of(config())
+    desk, events, sent = hooks[-1]._signing, account.clients[0].meta.events, []
+    others = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+
+    def closes(**_: Any) -> None:
+        sent.append(True)
+        if len(sent) == 2:
+            raise EndpointConnectionError(endpoint_url="https://cloudfront.amazonaws.com")
+        if why == "turn":
+            for each in others:
+                each.submit(desk.begin, OPERATION).result(10)
+        raise ConnectionClosedError(endpoint_url="https://cloudfront.amazonaws.com")
+
+    def signs(**_: Any) -> None:
+        if sent and why == "credentials":
+            raise AwsError("AssumeRole", "Endpoint", "no", sent=False)
+
+    events.register("before-send", closes)
+    events.register("before-sign", signs)
+    with pytest.raises(AwsError, match="could not be repeated") as failed:
+        account.cloudfront.tag("arn:aws:cloudfront::123456789012:distribution-tenant/dt_1", {"a": "b"})
+    assert failed.value.operation == "TagResource"
+    assert failed.value.sent
+    assert not failed.value.made_nothing
+    assert len(sent) == (2 if why == "connection" else 1)
+    for each in others:
+        each.shutdown()
