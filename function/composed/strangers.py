@@ -33,7 +33,7 @@ def find(req: fnv1.RunFunctionRequest) -> list[str]:
     delete the resource, too. Objects without a uid are not from an API server (`crossplane render`), and do
     not count.
     """
-    composite = structs.child(req.observed.composite.resource, "metadata")
+    composite = req.observed.composite.resource
     observed = req.observed.resources
     return sorted(name for name in observed if _is_strange(observed[name].resource, composite))
 
@@ -41,27 +41,27 @@ def find(req: fnv1.RunFunctionRequest) -> list[str]:
 def problems(req: fnv1.RunFunctionRequest, strange: Iterable[str], wanted: Container[str]) -> list[Problem]:
     """Return a problem for each of these resources that Crossplane would delete, or cannot compose.
 
-    A wanted one gets the claim as its controller when Crossplane applies it.
+    A wanted one that no other composite composed gets the claim as its controller when Crossplane applies it.
 
     Args:
         req: the request.
         strange: the result of `find`.
         wanted: the names of all desired resources.
     """
-    composite = structs.child(req.observed.composite.resource, "metadata")
+    composite = req.observed.composite.resource
     found = ((name, req.observed.resources[name].resource) for name in strange)
     return [
         _problem(resource, composite)
         for name, resource in found
-        if name not in wanted or _is_out_of_reach(structs.child(resource, "metadata"), composite)
+        if name not in wanted or not _may_be_taken(structs.child(resource, "metadata"), composite)
     ]
 
 
-def _is_strange(resource: Struct, composite: Struct | None) -> bool:
+def _is_strange(resource: Struct, composite: Struct) -> bool:
     metadata = structs.child(resource, "metadata")
     if not structs.text(metadata, "uid"):
         return False
-    if _is_out_of_reach(metadata, composite):
+    if _is_out_of_reach(metadata, structs.child(composite, "metadata")):
         return True
     if structs.text(resource, "apiVersion").partition("/")[0] not in _OURS:
         return False
@@ -76,13 +76,31 @@ def _is_out_of_reach(metadata: Struct | None, composite: Struct | None) -> bool:
     return bool(structs.text(composite, "namespace")) and not structs.text(metadata, "namespace")
 
 
-def _was_composed(metadata: Struct | None, composite: Struct | None) -> bool:
-    label = structs.text(structs.child(metadata, "labels"), _COMPOSITE)
-    return bool(label) and label == structs.text(composite, "name")
+def _was_composed(metadata: Struct | None, composite: Struct) -> bool:
+    """Whether the claim once composed it. A composite of another kind may have the claim's name."""
+    mine = (structs.text(composite, "kind"), structs.text(composite, "metadata", "name"))
+    owners = structs.objects(metadata, "ownerReferences")
+    told = [(structs.text(each, "kind"), structs.text(each, "name")) for each in owners]
+    return _label(metadata) == mine[1] != "" and all(each == mine for each in told)
 
 
-def _problem(resource: Struct, composite: Struct | None) -> Problem:
+def _may_be_taken(metadata: Struct | None, composite: Struct) -> bool:
+    """Whether the claim may become its controller: no other composite once composed it."""
+    name = structs.text(composite, "metadata", "name")
+    out_of_reach = _is_out_of_reach(metadata, structs.child(composite, "metadata"))
+    return not out_of_reach and _label(metadata) in ("", name)
+
+
+def _label(metadata: Struct | None) -> str:
+    return structs.text(structs.child(metadata, "labels"), _COMPOSITE)
+
+
+def _problem(resource: Struct, composite: Struct) -> Problem:
     kind, name = structs.text(resource, "kind"), structs.text(resource, "metadata", "name")
-    path = "spec.crossplane.resourceRefs" if structs.text(composite, "namespace") else "spec.resourceRefs"
+    path = (
+        "spec.crossplane.resourceRefs"
+        if structs.text(composite, "metadata", "namespace")
+        else "spec.resourceRefs"
+    )
     got = f"{kind} {name}, which Crossplane would delete; remove it from the list"
     return Problem(path, "resources that this claim composed and controls", got)

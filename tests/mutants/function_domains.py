@@ -136,9 +136,25 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a cluster-scoped object is wanted by a namespaced claim",
         "composed/strangers.py",
-        'if name not in wanted or _is_out_of_reach(structs.child(resource, "metadata"), composite)',
-        "if name not in wanted",
+        "    return not out_of_reach and",
+        "    return",
         "it has the composed name of the claim's tenant",
+        _STRANGERS,
+    ),
+    Mutation(
+        "a claim takes over what another composite composed",
+        "composed/strangers.py",
+        'out_of_reach and _label(metadata) in ("", name)',
+        "out_of_reach",
+        "Crossplane applies the claim's spec to the tenant of another claim",
+        _STRANGERS,
+    ),
+    Mutation(
+        "what a composite of the same name owned is the claim's own",
+        "composed/strangers.py",
+        " and all(each == mine for each in told)",
+        "",
+        "Crossplane deletes the resource of another composite",
         _STRANGERS,
     ),
     Mutation(

@@ -453,14 +453,6 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/aws/test_circuits.py",),
     ),
     Mutation(
-        "the calls that try in an outage count like others",
-        "cloudfront/aws/circuits.py",
-        "        if not call.tries:\n",
-        "        if True:\n",
-        "after a long outage, few calls are sent for minutes",
-        ("unit/provider/cloudfront/aws/test_circuits.py",),
-    ),
-    Mutation(
         "one time-out counts like many",
         "cloudfront/aws/circuits.py",
         "min(1.0, lasted / self._remembered)",

@@ -16,15 +16,15 @@ PROVIDER_LOSSES = (
     Mutation(
         "who was seen to have a tenant is believed to have lost it when the proof is gone",
         "cloudfront/memory/vanishing.py",
-        "proven, since = loss.proven and self._seen.get(uid) == loss.id, now",
-        "proven, since = self._seen.get(uid) == loss.id, now",
+        "proven, since = loss.proven and seen, now",
+        "proven, since = seen, now",
         "one namespace holds up everybody's recreation with tenants that another resource of it has",
         (f"{_VANISHING}::test_who_is_no_longer_proven_to_have_a_tenant_cannot_lose_it",),
     ),
     Mutation(
         "what AWS does not show yet counts as lost",
         "cloudfront/memory/vanishing.py",
-        "proven, since = loss.proven and self._seen.get(uid) == loss.id, now",
+        "proven, since = loss.proven and seen, now",
         "proven, since = loss.proven, now",
         "many creations at once hold up everybody's recreation",
         (f"{_VANISHING}::test_who_was_never_seen_to_have_a_tenant_has_lost_none",),
@@ -105,9 +105,9 @@ PROVIDER_LOSSES = (
     Mutation(
         "what the records said at the first look holds on",
         "cloudfront/memory/vanishing.py",
-        "Gone(replace(loss, proven=proven), since, now)",
+        "Gone(replace(loss, proven=proven), since, now, seen)",
         "Gone(replace(loss, proven=proven, recorded=known.loss.recorded if known else loss.recorded), "
-        "since, now)",
+        "since, now, seen)",
         "who forges a status while a provider starts counts for others",
         (f"{_VANISHING}::test_what_counted_before_the_records_were_read_is_looked_up_in_them",),
     ),

@@ -298,9 +298,17 @@ RUNTIME_BOUNDS = (
     Mutation(
         "what a creation tells is not kept",
         "reconcile/reconciler.py",
-        "        self.deps.connections.keep(self.mr, change.connection_details)\n",
+        "        self.deps.connections.keep_created(self.mr, change.connection_details)\n",
         "",
         "a password that is told once is lost with one error of the API server",
+        KEPT,
+    ),
+    Mutation(
+        "what was kept of a former external resource is published with the details of the next",
+        "reconcile/connection.py",
+        "            self._unpublished.pop(mr.uid, None)\n        self.keep(",
+        "            pass\n        self.keep(",
+        "a Secret has the password of a resource that is gone",
         KEPT,
     ),
     Mutation(

@@ -78,8 +78,6 @@ class _Call:
     began: float
     """When it was sent, or when its thread was let through."""
     sent: bool = False
-    tries: bool = False
-    """Whether it was sent to see if AWS answers again."""
 
 
 class Circuit:
@@ -129,8 +127,7 @@ class Circuit:
     def begin(self) -> None:
         """This thread sends a call now."""
         with self._lock:
-            call = _Call(self._clock.now(), sent=True, tries=self._failures >= self._opened_by)
-            self._under_way[threading.current_thread()] = call
+            self._under_way[threading.current_thread()] = _Call(self._clock.now(), sent=True)
 
     def ended(self, *, answered: bool) -> None:
         """The call of this thread has ended. A call that was not sent, or that has ended already, does not
@@ -141,7 +138,7 @@ class Circuit:
                 return
             now = self._clock.now()
             self._failures = 0 if answered else self._failures + 1
-            self._learn(call, now, answered=answered)
+            self._learn(now, now - call.began, answered=answered)
             if not answered:
                 self._timed_out = now
 
@@ -170,14 +167,11 @@ class Circuit:
         """A call that lasts for longer takes unusually long."""
         return min(_SLOW_SECONDS, max(_LONG_SECONDS, _TIMES_USUAL * self._usual))
 
-    def _learn(self, call: _Call, now: float, *, answered: bool) -> None:
-        """A call has ended."""
-        lasted = now - call.began
+    def _learn(self, now: float, lasted: float, *, answered: bool) -> None:
+        """A call has ended after `lasted` seconds."""
         hung = not answered or lasted > self._long_seconds()
-        share, self._share_at = self._share_now(now), now
-        if not call.tries:
-            # Such calls take one worker, however long the outage is.
-            share += (hung - share) * min(1.0, lasted / self._remembered)
-        self._share = share
+        share = self._share_now(now)
+        self._share = share + (hung - share) * min(1.0, lasted / self._remembered)
+        self._share_at = now
         if answered:
             self._usual += (lasted - self._usual) / _SMOOTHED

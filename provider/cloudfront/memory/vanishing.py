@@ -96,11 +96,27 @@ class Gone:
     """When the provider first noticed its absence, on the injected clock."""
     looked: float
     """When the provider last noticed it."""
+    seen: bool
+    """This process saw it before."""
 
     @property
     def id(self) -> str:
         """The id of what is gone."""
         return self.loss.id
+
+
+@dataclass(frozen=True)
+class _Annotation:
+    """The annotation of a provider config that confirms a recreation."""
+
+    token: str
+    until: float
+    """The latest start of a loss that it means."""
+    older: bool
+    """It was there when this process first looked, so it does not mean what this process saw."""
+
+    def means(self, gone: Gone) -> bool:
+        return gone.since <= self.until and not (self.older and gone.seen)
 
 
 @dataclass(frozen=True)
@@ -184,9 +200,9 @@ class Vanished:
         self._clock, self._today = clock, today
         self._began = clock.now()
         self._lock = threading.Lock()
-        self._annotated: dict[str, tuple[str, float]] = {}
-        """By provider config: the token of its annotation, and the latest start of a loss that it means.
-        An annotation stays where it is: a later loss that has the same token does not confirm again."""
+        self._annotated: dict[str, _Annotation] = {}
+        """By provider config. An annotation stays where it is: a later loss that has the same token does not
+        confirm again."""
         self._gone: dict[str, Gone] = {}
         self._missed: dict[str, float] = {}
         """When a census first lacked the resource of one that is gone."""
@@ -262,13 +278,14 @@ class Vanished:
                 return
             self._cleared.pop(uid, None)
             now = self._clock.now()
-            proven, since = loss.proven and self._seen.get(uid) == loss.id, now
+            seen = self._seen.get(uid) == loss.id
+            proven, since = loss.proven and seen, now
             if known is not None and (known.id, known.loss.name) == (loss.id, loss.name):
                 # The first look ended the proof.
                 proven = proven or known.loss.proven
                 # After a long time without looks, the others may be gone too: they are checked first.
                 since = known.since if self._counts(known) else now
-            self._put(uid, Gone(replace(loss, proven=proven), since, now))
+            self._put(uid, Gone(replace(loss, proven=proven), since, now, seen))
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
         """Return what the provider may do about one that is gone. `seconds` is the poll interval."""
@@ -320,9 +337,12 @@ class Vanished:
         earlier confirmation stays valid. A loss that counts for one namespace only confirms only that one's.
         """
         with self._lock:
-            until = self._meant_until(config, token)
+            annotation = self._annotation(config, token)
             under = {uid: gone for uid, gone in self._gone.items() if gone.loss.config == config}
-            named = [g for g in under.values() if g.since <= until and token in self._tokens(g.loss)]
+            if annotation.older:
+                under = {uid: gone for uid, gone in under.items() if not gone.seen}
+            meant = [gone for gone in under.values() if token and annotation.means(gone)]
+            named = [gone for gone in meant if token in self._tokens(gone.loss)]
             if any(gone.loss.counts_for_others for gone in named):
                 permitted = list(under)
             else:
@@ -344,19 +364,20 @@ class Vanished:
             under = [gone.loss for gone in self._gone.values() if gone.loss.config == config]
             known = [loss for loss in under if loss.counts_for_others and loss.namespace == asks.namespace]
             first = min(known or [asks], key=lambda loss: (loss.id, loss.name))
-            annotated, until = self._annotated.get(config, ("", 0.0))
-            spent = annotated if any(g.since > until for g in self._losses(first)) else ""
+            annotation = self._annotated.get(config)
+            unmeant = annotation and not all(annotation.means(gone) for gone in self._losses(first))
+            spent = annotation.token if annotation and unmeant else ""
         return next(token for token in self._tokens(first) if token != spent)
 
-    def _meant_until(self, config: str, token: str) -> float:
-        """Return the latest start of a loss that the annotation means. A new process finds again
-        in its first hour what was meant before it; an annotation that it meets later is not from then."""
+    def _annotation(self, config: str, token: str) -> _Annotation:
+        """Return what the annotation of a provider config means. A new process finds again in its first hour
+        what was meant before it; an annotation that it meets later is not from then."""
         known = self._annotated.get(config)
-        if known is None or known[0] != token:
+        if known is None or known.token != token:
             first_hour = self._began + _COUNTS_SECONDS
-            since = first_hour if known is None else max(self._clock.now(), first_hour)
-            self._annotated[config] = known = (token, since)
-        return known[1] if token else float("-inf")
+            until = first_hour if known is None else max(self._clock.now(), first_hour)
+            self._annotated[config] = known = _Annotation(token, until, older=known is None)
+        return known
 
     def _losses(self, loss: Loss) -> Iterator[Gone]:
         return (self._gone[uid] for uid in self._uids("id", loss.id) if self._gone[uid].loss == loss)

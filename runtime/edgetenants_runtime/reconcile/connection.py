@@ -90,10 +90,16 @@ class ConnectionPublisher:
         self._published: dict[str, _Published] = {}
         self._unpublished: dict[str, Mapping[str, bytes]] = {}
 
+    def keep_created(self, mr: Managed, details: Mapping[str, bytes]) -> None:
+        """Remember the details of a creation, which returns them only once, until they are published. They
+        are lost if the process ends, as with crossplane-runtime. What was kept before is of a former external
+        resource, unless this creation returns none: it found one that exists."""
+        if details:
+            self._unpublished.pop(mr.uid, None)
+        self.keep(mr, details)
+
     def keep(self, mr: Managed, details: Mapping[str, bytes]) -> None:
-        """Remember details until they are published: a creation returns them only once. Those of a later
-        creation replace those of the same name. They are lost if the process ends, as with
-        crossplane-runtime."""
+        """Remember details until they are published, beside those that were kept before."""
         if details and _wanted(mr):
             self._unpublished[mr.uid] = {**self._unpublished.get(mr.uid, {}), **details}
 

@@ -376,7 +376,7 @@ class _Pass(StatusWriter):
             # The process may no longer act, or ends.
             self.cut_off(why)
             raise
-        self.deps.connections.keep(self.mr, change.connection_details)
+        self.deps.connections.keep_created(self.mr, change.connection_details)
         try:
             with step(Step.ANNOTATE):
                 self.save_creation(change)

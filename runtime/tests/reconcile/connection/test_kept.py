@@ -220,3 +220,14 @@ def test_the_watch_begins_with_the_first_secret_and_reads_no_content(
     (query,) = api.queries(watch=False)
     assert query["fieldSelector"] == "type=connection.crossplane.io/v1alpha1"
     assert "labelSelector" not in query
+
+
+def test_details_of_a_former_external_resource_are_not_those_of_the_next() -> None:
+    """Rule: connection.kept"""
+    world = creating(**{"create Secret": [DENIED]})
+    world.reconcile()
+    world.external.toys.clear()
+    world.external.change = Change(connection_details={"user": b"second"})
+    world.time += timedelta(minutes=5)
+    world.reconcile()
+    assert published(world) == {"user": "c2Vjb25k"}

@@ -13,6 +13,9 @@ from tests.unit.function import building
 
 FREE: dict[str, Any] = {"name": "orphan", "uid": "u-7", "ownerReferences": None}
 OTHERS = {"controller": False}
+ITS = {"labels": {"crossplane.io/composite": "acme"}}
+ITS_NAMESAKE = {"kind": "App", "name": "acme", "controller": False}
+ITSELF = {"kind": "TenantClaim", "name": "acme", "controller": False}
 CLUSTER_ROLE = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRole",
@@ -34,6 +37,8 @@ def refused(observed: dict[str, dict[str, Any]]) -> str:
         (UNWANTED, {"metadata": FREE}, "DistributionTenant orphan"),
         (UNWANTED, {"metadata": {**FREE, "ownerReferences": [OTHERS]}}, "DistributionTenant orphan"),
         (UNWANTED, {"metadata": {**FREE, "labels": {"crossplane.io/composite": "b"}}}, "DistributionTenant"),
+        (UNWANTED, {"metadata": {**FREE, **ITS, "ownerReferences": [ITS_NAMESAKE]}}, "DistributionTenant"),
+        ("tenant", {"metadata": {**FREE, "labels": {"crossplane.io/composite": "b"}}}, "DistributionTenant"),
         (UNWANTED, LEGACY, "DistributionTenant orphan"),
         ("tenant", LEGACY, "DistributionTenant orphan"),
         ("of-another-step", LEGACY, "DistributionTenant orphan"),
@@ -55,7 +60,9 @@ def test_crossplane_deletes_nothing_that_the_claim_does_not_control(
         ("tenant", {"metadata": FREE}),
         (UNWANTED, {}),
         (UNWANTED, {"metadata": {**FREE, "uid": None}}),
-        (UNWANTED, {"metadata": {**FREE, "labels": {"crossplane.io/composite": "acme"}}}),
+        (UNWANTED, {"metadata": {**FREE, **ITS}}),
+        (UNWANTED, {"metadata": {**FREE, **ITS, "ownerReferences": [ITSELF]}}),
+        ("tenant", {"metadata": {**FREE, **ITS, "ownerReferences": [ITS_NAMESAKE]}}),
         ("of-another-step", {"apiVersion": "v1", "kind": "Secret", "metadata": FREE}),
     ],
     ids=[
@@ -63,6 +70,8 @@ def test_crossplane_deletes_nothing_that_the_claim_does_not_control(
         "its own",
         "of crossplane render",
         "its own of a backup",
+        "its own of a backup that kept the owner",
+        "wanted again, and of another owner, too",
         "of a later step",
     ],
 )

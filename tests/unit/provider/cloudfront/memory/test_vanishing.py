@@ -1025,6 +1025,37 @@ def test_a_new_process_finds_in_its_first_hour_what_the_annotation_means():
     assert second.confirm(CONFIG, token, "blue")
 
 
+def test_an_annotation_from_before_a_restart_confirms_nothing_that_the_new_process_saw():
+    """A user of red writes the former id back into a status, to confirm the accident of shop."""
+    clock, old = FakeClock(), lost("dt_1", "red")
+    token = held(clock, old).token(CONFIG, old)
+    vanished = AccountMemory(clock).vanished
+    theirs = {f"theirs-{number}": lost(f"dt_5{number}", "shop") for number in range(100)}
+    for uid, loss in theirs.items():
+        vanished.is_there(uid, loss.id)
+    clock.advance(1200)
+    for uid, loss in theirs.items():
+        vanished.found_gone(uid, loss)
+    assert not vanished.confirm(CONFIG, token, "shop")
+    vanished.found_gone("uid-2", old)
+    assert vanished.confirm(CONFIG, token, "red")
+    assert not vanished.confirm(CONFIG, token, "shop"), "the others stay on hold"
+    shown = vanished.token(CONFIG, theirs["theirs-0"])
+    assert vanished.confirm(CONFIG, shown, "shop")
+
+
+def test_a_token_from_before_a_restart_is_not_shown_again():
+    clock, loss = FakeClock(), lost("dt_1", "shop")
+    token = held(clock, loss).token(CONFIG, loss)
+    vanished = AccountMemory(clock).vanished
+    vanished.is_there("uid-1", loss.id)
+    vanished.found_gone("uid-1", loss)
+    assert not vanished.confirm(CONFIG, token, "shop")
+    again = vanished.token(CONFIG, loss)
+    assert again != token
+    assert vanished.confirm(CONFIG, again, "shop")
+
+
 def test_a_token_that_is_set_again_is_meant_again():
     clock, loss = FakeClock(), lost("dt_1", "shop")
     vanished = held(clock, loss)
