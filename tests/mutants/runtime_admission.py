@@ -73,6 +73,22 @@ RUNTIME_ADMISSION = (
         _CONNECTIONS,
     ),
     Mutation(
+        "connections that bring requests count like silent ones",
+        "serving/connections.py",
+        "            count[client] -= _FREE\n",
+        "            pass\n",
+        "130 pods with a silent connection each keep the API server out",
+        _CONNECTIONS,
+    ),
+    Mutation(
+        "a client that brought one request keeps all its places",
+        "serving/connections.py",
+        "            count[client] -= _FREE\n",
+        "            count[client] = 0\n",
+        "one pod with 128 connections keeps the API server out",
+        _CONNECTIONS,
+    ),
+    Mutation(
         "a new connection takes the place of the busiest one",
         "serving/connections.py",
         "-each[1].since)",

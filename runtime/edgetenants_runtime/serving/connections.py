@@ -18,11 +18,18 @@ _MOST_LEAVING: Final = 32
 in a check. For a new connection of another client, there may be as many as there are places."""
 
 
+_FREE: Final = 16
+"""Connections of a client that do not count if one of them has brought a complete request, as those of an API
+server do: clients of a single silent connection each must not take its places."""
+
+
 @dataclass
 class _Place:
     client: str
     since: float
     """When the connection was accepted, or its last request was answered."""
+    answered: bool = False
+    """It has brought a complete request."""
 
 
 class Connections:
@@ -30,7 +37,7 @@ class Connections:
 
     When all places are taken, a new connection gets the place of another: of the client address that has the
     most connections, the one that has been without a complete request for the longest time. So a client with
-    many connections takes places from itself only.
+    many connections takes places from itself only. Clients that bring complete requests come last.
     """
 
     def __init__(self, most: int) -> None:
@@ -53,6 +60,7 @@ class Connections:
         with self._lock:
             if connection in self._places:
                 self._places[connection].since = self._clock.now()
+                self._places[connection].answered = True
 
     def has(self, connection: socket.socket) -> bool:
         """Whether the connection still has its place."""
@@ -79,5 +87,7 @@ class Connections:
 
     def _victim(self) -> socket.socket:
         count = Counter(place.client for place in self._places.values())
+        for client in {place.client for place in self._places.values() if place.answered}:
+            count[client] -= _FREE
         found = max(self._places.items(), key=lambda each: (count[each[1].client], -each[1].since))
         return found[0]

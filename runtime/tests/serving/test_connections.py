@@ -37,6 +37,31 @@ def test_the_one_longest_without_a_request_goes_first(sockets: list[socket.socke
     assert (table.has(first), table.has(second)) == (True, False)
 
 
+def test_clients_that_bring_requests_keep_their_places(sockets: list[socket.socket]) -> None:
+    """A hundred pods may have one silent connection each; an API server has a few."""
+    first, second, third, fourth, *_ = sockets
+    table = Connections(3)
+    table.add(first, "api")
+    table.add(second, "api")
+    table.answered(first)
+    table.add(third, "a")
+    assert table.add(fourth, "b")
+    assert [table.has(each) for each in (first, second, third, fourth)] == [True, True, False, True]
+
+
+def test_but_only_a_few_of_them(sockets: list[socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_FREE", 1)
+    first, second, third, fourth, *_ = sockets
+    table = Connections(3)
+    for each in (first, second):
+        table.add(each, "a")
+        table.answered(each)
+    table.add(third, "b")
+    table.answered(third)
+    assert table.add(fourth, "c")
+    assert [table.has(each) for each in (first, second, third)] == [False, True, True]
+
+
 def test_those_that_have_not_ended_yet_are_bounded(
     sockets: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,11 +77,14 @@ def test_what_needs_no_server_runs_as_it_stands(command: Command) -> None:
 @pytest.mark.parametrize("command", OURS, ids=ids)
 def test_a_command_has_its_options(command: Command) -> None:
     program, words = PROGRAMS[command.program], command.words
+    # A command keeps the names of its help option from its first context, which inherits them.
+    parent: click.Context | None = None
     while isinstance(program, click.Group) and words and not words[0].startswith("-"):
-        found = program.get_command(click.Context(program), words[0])
+        parent = click.Context(program, parent, **program.context_settings)
+        found = program.get_command(parent, words[0])
         assert found is not None, words[0]
         program, words = found, words[1:]
-    program.make_context(command.program, list(words), resilient_parsing=True)
+    program.make_context(command.program, list(words), parent, resilient_parsing=True)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
