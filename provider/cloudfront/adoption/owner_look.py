@@ -317,7 +317,7 @@ def _check_offer(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
     """Check whether to offer its adoption; raises if not."""
     other = _rival(mr, seen, account.memory.proofs, cluster.peers)
     if other is not None and not other.deleted:
-        guards.refuse_beside(mr, seen, other)
+        guards.refuse_beside(mr, seen, other, owned=False)
     offers.check(mr, seen, account, cluster)
 
 

@@ -46,8 +46,8 @@ class Result:
 
     @property
     def message(self) -> str:
-        """All problems on one line."""
-        return "; ".join(problem.message for problem in self.problems)
+        """All problems on one line. Two checks may find the same one."""
+        return "; ".join(dict.fromkeys(problem.message for problem in self.problems))
 
 
 class Permitted:

@@ -269,10 +269,10 @@ def check_leaving(mr: Managed, seen: Resource, owner: str) -> None:
 
 
 def refuse_beside(
-    mr: Managed, seen: Resource, other: Managed, after: float = PREDECESSOR_SECONDS
+    mr: Managed, seen: Resource, other: Managed, after: float = PREDECESSOR_SECONDS, *, owned: bool = True
 ) -> NoReturn:
-    """Refuse an external resource that another live managed resource with the same identity manages. While
-    that one is being deleted, check again `after` these seconds.
+    """Refuse an external resource that another live managed resource with the same identity manages, or may
+    adopt first if nothing owns it. While that one is being deleted, check again `after` these seconds.
 
     Raises:
         NotYet: the other one is being deleted, and the external resource with it.
@@ -290,9 +290,12 @@ def refuse_beside(
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         raise NotYet(f"{words}. {held or 'No action is needed'}", after=after, conditions=said)
+    known = (
+        f"is managed by {where}" if owned else f"has no owner tag, and {where}, which is older, has its name"
+    )
     raise _refused(
         Reason.ADOPTION_REFUSED,
-        f"{noun(mr)} {seen.name} ({seen.id}) is managed by {where}. "
+        f"{noun(mr)} {seen.name} ({seen.id}) {known}. "
         f"{advice.sentence(advice.another_name(mr))}, or delete one of the two",
     )
 

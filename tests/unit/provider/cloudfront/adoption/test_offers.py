@@ -147,7 +147,8 @@ def test_nor_is_what_an_older_resource_of_the_namespace_may_take():
     wants.context["peers"] = lambda *_: (older,)
     said = found(wants)
     assert OFFER not in said
-    assert "DistributionTenant acme" in said
+    assert "has no owner tag, and DistributionTenant acme, which is older, has its name" in said
+    assert "managed by" not in said
 
 
 def test_what_is_nobodys_is_offered(kept):

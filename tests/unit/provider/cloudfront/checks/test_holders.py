@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from provider.cloudfront.aws.domain_calls import Conflict
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.checks.holders import Holders
+from provider.cloudfront.checks.problems import Problem, Result
 from provider.cloudfront.domain.moves import TAKE_ANNOTATION, Mover
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
@@ -486,3 +488,8 @@ def test_sources_that_may_not_be_read_hold_nothing_up():
     assert list(mover.sources({"www.example.com"}, None)) == []
     assert (mover.unread, mover.permitted.denied) == (False, (GET_TENANT,))
     assert tried.cloudfront.journal.count(GET_TENANT) == 10
+
+
+def test_a_problem_that_two_checks_find_is_told_once():
+    twice = Problem(Reason.DOMAIN_CONFLICT, "a.example.com is served by another tenant")
+    assert Result((twice, Problem(Reason.INVALID_SPEC, "no"), twice)).message == f"{twice.message}; no"
