@@ -19,6 +19,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.admission import shape
 from provider.cloudfront.checks import preflight
+from provider.cloudfront.domain.moves import taken_from
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import guards, kept_domains
 from provider.cloudfront.state import desired, identity
@@ -81,7 +82,9 @@ def _of_managed(request: Request, facts: Facts) -> Verdict:
     warnings = [*_dangers(new, old)] if old else []
     problems = [*_name(new, old)]
     if new.kind == kinds.DISTRIBUTION_TENANT.kind:
-        problems += _taken(_added(new, old), identity.namespace_of(new), _DOMAINS, facts)
+        taken = _taken(_added(new, old), identity.namespace_of(new), _DOMAINS, facts)
+        # The holder may give them. Only the provider, which reads owner tags, knows whose consent counts.
+        (warnings if taken_from(new) else problems).extend(taken)
         unknown, missing = _parameters(new, old, facts)
         problems += unknown
         warnings += missing

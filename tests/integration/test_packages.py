@@ -266,6 +266,14 @@ def test_a_managed_resource_with_anothers_domain_is_refused(
     assert get(with_rival, "edt", "-n", "rival")["items"] == []
 
 
+def test_one_that_takes_the_domain_from_its_holder_is_not_refused(with_rival: World) -> None:
+    taking = json.loads(rival("mine", domains=["acme.example.com"]))
+    taking["metadata"]["annotations"] = {"edgetenants.io/take-domains-from": "dt_2abc"}
+    code, told = applied(with_rival, json.dumps(taking), "--dry-run=server")
+    assert code == 0
+    assert "Warning: spec.forProvider.domains: acme.example.com is kept for another namespace" in told
+
+
 def test_the_parameters_of_a_known_distribution_are_checked(with_rival: World) -> None:
     [tenant] = with_rival.emulator.state()["tenants"]
     # The provider reads the distribution for a change. It may have started after the last one.

@@ -8,6 +8,14 @@ _SHAPE = ("unit/provider/admission/test_shape.py",)
 
 PROVIDER_ADMISSION = (
     Mutation(
+        "the webhook refuses domains that the holder gives",
+        "admission/rules.py",
+        "(warnings if taken_from(new) else problems).extend(taken)",
+        "problems.extend(taken)",
+        "a domain cannot be moved between two namespaces",
+        ("unit/provider/admission/test_rules.py",),
+    ),
+    Mutation(
         "a webhook refuses what Crossplane composes",
         "admission/rules.py",
         "    if new.controller is not None:\n",

@@ -12,6 +12,7 @@ from edgetenants_runtime.admission.review import Request, Verdict
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME, FINALIZER
 from edgetenants_runtime.managed import Managed
 from provider.admission import rules
+from provider.cloudfront.domain.moves import TAKE_ANNOTATION
 from provider.cloudfront.state.distribution import Distribution
 from tests.unit.provider.world import FOR_PROVIDER, managed
 
@@ -115,6 +116,15 @@ def test_the_answer_names_no_other_namespace() -> None:
 
 def test_the_holder_of_a_domain_may_list_it() -> None:
     assert review(tenant(namespace="holder", domains=[TAKEN])).allowed
+
+
+def test_a_resource_that_takes_domains_may_list_those_of_another_namespace() -> None:
+    """The holder may give them (docs/how-to/move-a-domain.md); the provider decides."""
+    obj = tenant(domains=[TAKEN])
+    obj["metadata"]["annotations"][TAKE_ANNOTATION] = "dt_2abc"
+    verdict = review(obj)
+    assert verdict.allowed
+    assert f"{TAKEN} is kept for another namespace" in verdict.warnings[0]
 
 
 def test_a_claims_namespace_counts_for_its_cluster_scoped_resource() -> None:
