@@ -1,14 +1,19 @@
 """Tries every mutation: a test must catch it that the unchanged package passes.
 
-    python -m tests.mutants [--only WORDS] [--record] [TARGET ...]
+    python -m tests.mutants [--only WORDS] [--changed] [--record] [TARGET ...]
 
 A mutation is made in a copy of the package in a temporary folder, never in place. The test that noticed it
 last (noticed_by.json) is tried first, and all of its tests where that one passes or is gone.
+
+With --changed, a mutation is left out if neither the mutated file nor the file of that test has changed since
+it was recorded. Something else may have changed what the test does, so a tenth of those is tried, too: other
+ones for each commit.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -18,6 +23,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from time import monotonic
 
@@ -42,21 +48,25 @@ def main() -> int:
     """Return 1 if a mutation survives, a snippet is stale, or the unchanged package fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", help="mutations whose name has these words")
+    parser.add_argument("--changed", action="store_true", help="leave out those that have not changed")
     parser.add_argument("--record", action="store_true", help="write which test notices each")
     parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=f"of {', '.join(TARGETS)}")
     asked = parser.parse_args()
     if len(asked.targets) == 1:
-        return tried(asked.targets[0], asked.only, record=asked.record)
+        return tried(asked.targets[0], asked.only, changed=asked.changed, record=asked.record)
     # Each in a process of its own, as what may be imported beforehand differs.
-    each = [sys.executable, "-m", "tests.mutants", "--only", asked.only, *(["--record"] * asked.record)]
+    flags = ["--record"] * asked.record + ["--changed"] * asked.changed
+    each = [sys.executable, "-m", "tests.mutants", "--only", asked.only, *flags]
     ended = [subprocess.run([*each, name], check=False) for name in asked.targets or TARGETS]
     return max(run.returncode for run in ended)
 
 
-def tried(name: str, only: str, *, record: bool) -> int:
+def tried(name: str, only: str, *, changed: bool, record: bool) -> int:
     """Try the mutations of one package whose name has the words."""
     target, began, trial = TARGETS[name], monotonic(), Trial.of(name)
     mutations = [m for m in target.mutations if only in m.name]
+    if changed:
+        mutations = [m for m in mutations if trial.is_due(m)]
     preload(target.beside)
     faults = stale(target) or (trial.survivors(mutations) if mutations else [])
     if record:
@@ -103,6 +113,8 @@ class Trial:
     target: Target
     noticed_by: dict[str, str]
     """The test that noticed each, by its name below the target's root."""
+    digests: dict[str, str]
+    """The digest of what each was when it was noticed."""
     noticing: set[str] = field(default_factory=set)
     """The tests that noticed one in this run, by their paths."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -111,14 +123,31 @@ class Trial:
     @classmethod
     def of(cls, name: str) -> Trial:
         """With what was recorded."""
-        return cls(name, TARGETS[name], json.loads(NOTICED_BY.read_text()).get(name, {}))
+        known: dict[str, list[str]] = json.loads(NOTICED_BY.read_text()).get(name, {})
+        noticed_by = {mutation: by for mutation, (by, _) in known.items()}
+        return cls(name, TARGETS[name], noticed_by, {mutation: of for mutation, (_, of) in known.items()})
 
     def record(self) -> None:
         """Write what noticed them, for the next time."""
         every = json.loads(NOTICED_BY.read_text())
         known = {mutation.name for mutation in self.target.mutations}
-        every[self.name] = {name: by for name, by in sorted(self.noticed_by.items()) if name in known}
+        every[self.name] = {
+            name: (by, self.digests.get(name, "")) for name, by in self.noticed_by.items() if name in known
+        }
         NOTICED_BY.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+
+    def is_due(self, mutation: Mutation) -> bool:
+        """Whether it has changed since it was recorded, or this commit tries it nevertheless."""
+        by = self.noticed_by.get(mutation.name, "")
+        recorded = bool(by) and self.digests.get(mutation.name) == self._digest(mutation, by)
+        return not recorded or _share(mutation.name) == _share(_commit())
+
+    def _digest(self, mutation: Mutation, by: str) -> str:
+        """Digest of the mutated file, the mutation, and the file of the test that noticed it."""
+        root = ROOT / self.target.root
+        files = (root / self.target.package / mutation.file, root / by.partition("::")[0])
+        texts = (mutation.old, mutation.new, *(file.read_text() if file.exists() else "" for file in files))
+        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:12]
 
     def survivors(self, mutations: Iterable[Mutation]) -> list[str]:
         """The mutations that no test notices, or a test that notices one but fails without it, too."""
@@ -181,8 +210,10 @@ class Trial:
             self.noticing.update(self._paths(mutation.tests))
             return
         root = (ROOT / self.target.root).resolve()
-        self.noticed_by[mutation.name] = f"{(folder / file).resolve().relative_to(root)}::{test}"
-        self.noticing.add(f"{ROOT / self.target.root}/{self.noticed_by[mutation.name]}")
+        by = f"{(folder / file).resolve().relative_to(root)}::{test}"
+        self.noticed_by[mutation.name] = by
+        self.digests[mutation.name] = self._digest(mutation, by)
+        self.noticing.add(f"{ROOT / self.target.root}/{by}")
 
     def _likely(self, mutation: Mutation) -> list[str]:
         """The test that noticed it last, or all of its tests where that is none of them."""
@@ -208,6 +239,18 @@ class Trial:
 
     def _paths(self, tests: Iterable[str]) -> list[str]:
         return [f"{ROOT / self.target.tests / test}" for test in tests]
+
+
+def _share(word: str) -> int:
+    """One of ten, the same in each process."""
+    return hashlib.sha256(word.encode()).digest()[0] % 10
+
+
+@cache
+def _commit() -> str:
+    """The commit of this checkout; "" if it has none."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 if __name__ == "__main__":

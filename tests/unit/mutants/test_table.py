@@ -1,6 +1,7 @@
 """The table of mutations does not rot: `make mutants` tries it, this tells of a snippet that has moved."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, *, unchanged: str, mutated: str) -> l
     monkeypatch.setattr(trials, "passes", passes)
     target = Target(".", "tests/unit/mutants", "tests", (UNTRIED,))
     monkeypatch.setattr(trials.shutil, "copytree", _a_file)
-    return trials.Trial("x", target, {}).survivors([UNTRIED])
+    return trials.Trial("x", target, {}, {}).survivors([UNTRIED])
 
 
 def _a_file(_: Path, to: Path, **__: object) -> None:
@@ -72,3 +73,49 @@ def test_a_test_that_fails_without_the_mutation_too_is_told(monkeypatch: pytest.
     assert tried(monkeypatch, unchanged="", mutated=told) == []
     faults = tried(monkeypatch, unchanged=told, mutated=told)
     assert faults == [f"the unchanged package fails:\n{told}"]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trials.Trial:
+    """A mutation that a test noticed, as it was recorded."""
+    for name in ("package/__init__.py", "test_it.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    target = Target(str(tmp_path), "package", "tests", (UNTRIED,))
+    trial = trials.Trial("x", target, {"m": "test_it.py::test_it"}, {})
+    trial.digests["m"] = trial._digest(UNTRIED, "test_it.py::test_it")
+    # Not of the tenth that this commit tries.
+    monkeypatch.setattr(trials, "_share", {"m": 1}.get)
+    return trial
+
+
+def test_what_has_not_changed_is_left_out(recorded: trials.Trial) -> None:
+    assert not recorded.is_due(UNTRIED)
+
+
+@pytest.mark.parametrize("file", ["package/__init__.py", "test_it.py"])
+@pytest.mark.parametrize("content", ["2", None])
+def test_what_has_changed_is_tried(recorded: trials.Trial, file: str, content: str | None) -> None:
+    path = Path(recorded.target.root) / file
+    path.write_text(content) if content else path.unlink()
+    assert recorded.is_due(UNTRIED)
+
+
+def test_a_mutation_that_reads_otherwise_is_tried(recorded: trials.Trial) -> None:
+    assert recorded.is_due(replace(UNTRIED, new="3"))
+
+
+def test_what_was_never_recorded_is_tried(recorded: trials.Trial) -> None:
+    assert recorded.is_due(replace(UNTRIED, name="n"))
+
+
+def test_each_commit_tries_a_tenth_of_what_has_not_changed(
+    recorded: trials.Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "_share", lambda _: 1)
+    assert recorded.is_due(UNTRIED)
+    monkeypatch.undo()
+    names = [mutation.name for target in TARGETS.values() for mutation in target.mutations]
+    shares = Counter(map(trials._share, names))
+    assert sorted(shares) == list(range(10))
+    assert max(shares.values()) < len(names) / 7
