@@ -3,15 +3,13 @@ ones, and ministack, for what is compared."""
 
 from __future__ import annotations
 
-import json
-import urllib.request
-
 import pytest
 
 from edgetenants_emulator.certificates import acm as certificates
 from edgetenants_emulator.server import EmulatorServer
 from tests.contract import ministack
 from tests.contract.account import SESSION, Account
+from tests.contract.admin import Admin
 from tests.contract.emulated import Emulated
 
 
@@ -33,17 +31,14 @@ def aws(emulated):
     emulated.empty()
 
 
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
 @pytest.fixture
 def ours():
     """Account number to account, at a fresh emulator of ours: domains are unique over all accounts."""
     with EmulatorServer(rate=0) as server:
+        admin = Admin(server.url)
 
         def deploy() -> None:
-            body = json.dumps({"step": 3600}).encode()
-            _DIRECT.open(urllib.request.Request(f"{server.url}/_edgetenants/clock", body)).close()
+            admin("POST", "clock", {"step": 3600})
 
         yield lambda number: Account(server.url, number, certificates.issue, deploy)
 

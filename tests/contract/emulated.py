@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import urllib.request
-
 from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.state.group import Group
+from tests.contract.admin import Admin
 
 ACCOUNT = "123456789012"
 DISTRIBUTION = "E1EDGETENANTS"
@@ -28,7 +26,6 @@ SEED = {
     ],
 }
 _CREDENTIALS = b"[default]\naws_access_key_id = AKIAIOSFODNN7EXAMPLE\naws_secret_access_key = test\n"
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def config(url: str) -> ResolvedConfig:
@@ -53,6 +50,7 @@ class Emulated:
     def __init__(self, server: EmulatorServer) -> None:
         self.url = server.url
         self.die = None
+        self.admin = Admin(self.url)
         self.admin("POST", "seed", SEED)
         self.clock = FakeClock()
         self.accounts = Accounts(self.clock)
@@ -61,17 +59,6 @@ class Emulated:
 
     def __getattr__(self, name):
         return getattr(self.calls, name)
-
-    def admin(self, method, path, body=None):
-        """One call of the admin API."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(
-            f"{self.url}/_edgetenants/{path}", data=data, method=method, headers=headers
-        )
-        with _DIRECT.open(request, timeout=30) as answer:
-            text = answer.read()
-        return json.loads(text) if text else None
 
     @property
     def journal(self) -> list[str]:

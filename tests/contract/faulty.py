@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import urllib.error
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +14,7 @@ from botocore.config import Config
 
 from edgetenants_runtime.errors import ExternalError
 from provider.cloudfront.aws.calls import CloudFrontCalls
+from tests.contract.admin import RefusedError
 from tests.contract.lives import DISTRIBUTION, KEYS, GroupLife, Life, Recorded
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.fake_cloudfront import Killed
@@ -31,15 +31,15 @@ class Disturbance(StrEnum):
     """What happens to a call."""
 
     THROTTLED = "throttled"
-    """Refused once: too many."""
+    """RefusedError once: too many."""
     BROKEN = "broken"
     """Answered 500 once; nothing was done."""
     LOST = "lost"
     """Done, and the connection is lost before the answer."""
     OUTDATED = "outdated"
-    """Refused once, as if the ETag were an old one."""
+    """RefusedError once, as if the ETag were an old one."""
     DENIED = "denied"
-    """Refused until it is permitted."""
+    """RefusedError until it is permitted."""
     KILLED = "killed"
     """The process dies before the call."""
     KILLED_AFTER = "killed after"
@@ -147,8 +147,8 @@ class Stage:
         return met
 
     def _serve(self) -> None:
-        # Refused where none was asked for.
-        with contextlib.suppress(urllib.error.HTTPError):
+        # RefusedError where none was asked for.
+        with contextlib.suppress(RefusedError):
             self.aws.admin("PATCH", f"managed-certificates/{NAME}", {"served": True})
 
     def objects(self) -> list[dict[str, Any]]:

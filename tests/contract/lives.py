@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
-import urllib.request
 from typing import Any
 
 import botocore.session
@@ -15,6 +13,7 @@ from edgetenants_emulator.certificates import acm
 from edgetenants_emulator.settings import Settings
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.clients.connection_group import GroupClient
+from tests.contract.admin import Admin
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import World, dependencies, managed
 
@@ -25,7 +24,6 @@ KEYS = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name
 GEO = {"restrictionType": "blacklist", "locations": ["KP"]}
 PASS_SECONDS = 60
 MOST_TRIES = 2
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Recorded:
@@ -38,6 +36,7 @@ class Recorded:
         self.numbers = itertools.count(1)
         self.journal: list[str] = []
         self.die = None
+        self.admin = Admin(url)
         names = ["*.example.com"]
         seed = {"id": DISTRIBUTION, "certificateDomains": names, "parameters": [{"name": "tenantName"}]}
         self.admin("POST", "seed", {"account": ACCOUNT, "distributions": [seed]})
@@ -45,12 +44,6 @@ class Recorded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.calls, name)
-
-    def admin(self, method: str, path: str, body: Any = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/_edgetenants/{path}", data=data, method=method)
-        with _DIRECT.open(request, timeout=30) as answer:
-            return json.loads(answer.read() or b"{}")
 
     def deploy(self) -> None:
         self.admin("POST", "clock", {"step": PASS_SECONDS})

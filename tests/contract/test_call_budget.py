@@ -17,7 +17,8 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import NotYet, RetryMode
 from provider.cloudfront.account.sessions import Accounts
-from tests.contract.emulated import ACCOUNT, DISTRIBUTION, SEED, Emulated
+from tests.contract.admin import Admin
+from tests.contract.emulated import ACCOUNT, DISTRIBUTION, SEED
 from tests.contract.test_credentials import config_with
 from tests.unit.provider.world import World, managed
 
@@ -66,6 +67,7 @@ class Busy:
 
     def __init__(self, url: str) -> None:
         self.clock, self.url = WaitingClock(), url
+        self.admin = Admin(url)
         self.account = Accounts(self.clock).of(
             config_with(self, ACCOUNT, rateLimits={"cloudfront": PER_SECOND})
         )
@@ -76,8 +78,6 @@ class Busy:
         self.admin("POST", "seed", SEED)
         self.admin("PATCH", "settings", {"cloudfront_requests_per_second": PER_SECOND})
         self.admin("DELETE", "calls")
-
-    admin: Callable[..., Any] = Emulated.admin
 
     def world(self, name: str, domains: list[str], **annotations: str) -> World:
         named = {"crossplane.io/external-name": f"shop.{name}", **annotations}
