@@ -422,8 +422,12 @@ def replaced(world: World, old: str) -> str:
 
 
 def seconds_without_leader(world: World, old: str, new: str) -> float:
-    """Seconds from the time when a provider gave its Lease back until the next one leads."""
-    return (last_time(world, new, "leading") - last_time(world, old, "leadership released")).total_seconds()
+    """Seconds that the new leader waits for, after the old one gave its Lease back and the new process runs.
+    How long that takes to start depends on the machine."""
+    released, started = last_time(world, old, "leadership released"), last_time(world, new, "started")
+    leading = last_time(world, new, "leading")
+    print(f"without a leader for {(leading - released).total_seconds():.1f} s")
+    return (leading - max(released, started)).total_seconds()
 
 
 def last_time(world: World, process: str, event: str) -> datetime:
