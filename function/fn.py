@@ -9,7 +9,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from apis import kinds
 from apis.conditions import ClaimConditionType, LiveReason
 from function import report
-from function.answer import conditions, departing, field_names, pacing, response, status
+from function.answer import conditions, departing, field_names, pacing, response, status, withdrawing
 from function.answer.conditions import Looked, Told
 from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
@@ -143,7 +143,14 @@ def _refuse(
         return _await(req, rsp, composite, finding, told)
     if former:
         response.set_ttl(rsp, _UNDER_WAY_TTL)
-    response.refuse(rsp, composite, refusal, finding, told)
+    if withdrawing.keep_rest(req, rsp, seen, refusal.withdrawn):
+        # Not FATAL, after which Crossplane would change nothing. The next call is.
+        rsp.desired.composite.ready = fnv1.READY_FALSE
+        rsp.conditions.extend(response.conditions(composite, finding, told))
+        response.tell(rsp, composite, finding, told)
+        response.set_ttl(rsp, _UNDER_WAY_TTL)
+    else:
+        response.refuse(rsp, composite, refusal, finding, told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
 

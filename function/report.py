@@ -3,8 +3,8 @@
 claims          number of claims
 byPhase         number of claims in each phase: Live, WaitingForDNS, Failed, …
 byReason        number of claims with each reason of Live
-attention       the claims that need attention, failed ones first: namespace, name, plan, reason, message,
-                and whether they are Blocked or Degraded
+attention       the claims that need attention, failed ones first, the namespaces in turns: namespace, name,
+                plan, reason, message, and whether they are Blocked or Degraded
 notListed       number of such claims beyond mostRows
 """
 
@@ -25,8 +25,12 @@ from function.protocol import structs
 
 REQUIREMENT: Final = "claims"
 LONGEST_MESSAGE: Final = 512
+_LONGEST_REASON: Final = 64
+"""Characters. No reason is longer, but who may write a status may write anything."""
 _CALM: Final = frozenset({Phase.LIVE, Phase.SUSPENDED, Phase.DEPLOYING, Phase.PENDING})
 _UNTOLD: Final = "Unknown"
+_OTHER: Final = "Other"
+"""A reason or phase that is none."""
 _REFERRING: Final = frozenset(
     {
         BlockedReason.MISSING_DEPENDENCIES,
@@ -50,7 +54,8 @@ class ReportedClaim:
     @property
     def reason(self) -> str:
         """Reason of the condition Live."""
-        return structs.text(self.conditions.get(ClaimConditionType.LIVE), "reason") or _UNTOLD
+        told = structs.text(self.conditions.get(ClaimConditionType.LIVE), "reason") or _UNTOLD
+        return told if len(told) <= _LONGEST_REASON and told.isalnum() and told.isascii() else _OTHER
 
     def holds(self, type_: ClaimConditionType) -> bool:
         """Whether the condition is True."""
@@ -127,6 +132,7 @@ def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
     ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.name))
     needing = [claim for claim in ordered if claim.needs_somebody]
     needing.sort(key=lambda claim: (claim.phase != Phase.FAILED, claim.phase, claim.reason))
+    needing = _in_turns(needing)
     return {
         "claims": len(ordered),
         "byPhase": dict(sorted(Counter(claim.phase for claim in ordered).items())),
@@ -134,6 +140,17 @@ def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
         "attention": [claim.row() for claim in needing[:most_rows]],
         "notListed": max(0, len(needing) - most_rows),
     }
+
+
+def _in_turns(claims: Iterable[ReportedClaim]) -> list[ReportedClaim]:
+    """Failed ones first, and of these the first of each namespace: one namespace must not fill the report."""
+    turns: Counter[tuple[bool, str]] = Counter()
+    placed = []
+    for claim in claims:
+        group = (claim.phase != Phase.FAILED, claim.namespace)
+        placed.append((group[0], turns[group], claim))
+        turns[group] += 1
+    return [claim for *_, claim in sorted(placed, key=lambda each: each[:2])]
 
 
 def _require(rsp: fnv1.RunFunctionResponse, wanted: TenantReport) -> None:
@@ -151,11 +168,15 @@ def _read(resource: Struct) -> ReportedClaim:
         namespace=structs.text(resource, "metadata", "namespace"),
         name=structs.text(resource, "metadata", "name"),
         plan=structs.text(resource, "spec", "plan"),
-        phase=structs.text(resource, "status", "phase") or _UNTOLD,
+        phase=_phase(structs.text(resource, "status", "phase")),
         conditions={
             structs.text(each, "type"): each for each in structs.objects(resource, "status", "conditions")
         },
     )
+
+
+def _phase(told: str) -> str:
+    return told if told in set(Phase) else _OTHER if told else _UNTOLD
 
 
 def _tell(rsp: fnv1.RunFunctionResponse, severity: fnv1.Severity, reason: str, message: str) -> None:

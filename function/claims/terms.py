@@ -71,12 +71,14 @@ def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozense
         Refused: with reason InvalidClaim and everything that the plan does not allow.
     """
     terms = _merge(composite, claim.spec, chosen.plan, kept)
+    namespace = composite.owner[0]
+    without = beyond(namespace, claim, chosen.plan) - kept
     denied = (
         *_not_allowed(claim.spec, chosen),
-        *_denied_domains(composite.owner[0], claim, chosen, kept),
+        *_denied_domains(namespace, claim, chosen, without),
         *_too_many(claim, chosen),
     )
-    refuse_claim(_impossible(claim, chosen, terms), denied)
+    refuse_claim(_impossible(claim, chosen, terms), denied, withdrawn=without)
     return terms
 
 
@@ -132,9 +134,8 @@ def _not_allowed(spec: TenantClaimSpec, chosen: ChosenPlan) -> Iterator[Problem]
 
 
 def _denied_domains(
-    namespace: str, claim: Claim, chosen: ChosenPlan, kept: frozenset[str]
+    namespace: str, claim: Claim, chosen: ChosenPlan, denied: frozenset[str]
 ) -> Iterator[Problem]:
-    denied = beyond(namespace, claim, chosen.plan) - kept
     for index, domain in enumerate(claim.domains):
         if domain in denied:
             parks = domains.parks(chosen.plan.parking_domain, domain)

@@ -1,9 +1,12 @@
 """Requests that are nested too deeply to be read. Crossplane sends objects of any depth, but protobuf for
 Python reads at most a hundred nested messages, and each level of JSON takes three. The readable part shows
 which composite the request is for, and which object is nested too deeply.
+
+Users can nest `metadata.managedFields` of their objects as they like, and the function does not need it. So
+it is left out: a report on all claims must not fail because of one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,13 +26,14 @@ _AROUND: Final = 3
 """Number of lists, of two messages each, that simulate the messages around an object in a request, with some
 to spare."""
 
-_META, _OBSERVED, _DESIRED, _INPUT, _CONTEXT = 1, 2, 3, 4, 5
+_META, _OBSERVED, _DESIRED, _INPUT, _CONTEXT, _EXTRA, _REQUIRED = 1, 2, 3, 4, 5, 6, 8
 _COMPOSITE, _RESOURCES = 1, 2
 _KEY, _VALUE = 1, 2
 _FIRST: Final = 1
 _STRUCT_VALUE, _LIST_VALUE = 5, 6
 """Field numbers in RunFunctionRequest, State, a map's entry, a message with one field, and Value."""
 _LONGEST: Final = 63
+_Edit = Callable[[bytes], bytes]
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 """Wire types (Protocol Buffers Documentation, "Encoding")."""
 
@@ -48,6 +52,55 @@ class Remains:
         """What is nested too deeply, and the limit."""
         where = min(self.deep, default="An object of the request")
         return f"{where} has more than {LEVELS} levels of objects and lists, which the function cannot read."
+
+
+def without_managed_fields(request: bytes) -> bytes:
+    """Leave out who manages which field of all objects.
+
+    Raises:
+        DecodeError: it is not a request.
+    """
+    metadata = _in_struct("metadata", _without_managers)
+    resource = _each(_FIRST, metadata)
+    state = _each(_COMPOSITE, resource), _each(_RESOURCES, _each(_VALUE, resource))
+    required = _each(_VALUE, _each(_FIRST, resource))
+    try:
+        for number in (_OBSERVED, _DESIRED):
+            for edit in state:
+                request = _each(number, edit)(request)
+        for number in (_EXTRA, _REQUIRED):
+            request = _each(number, required)(request)
+    except (IndexError, UnicodeDecodeError) as error:
+        raise DecodeError(str(error)) from error
+    return request
+
+
+def _each(number: int, edit: _Edit) -> _Edit:
+    """Edit each field of that number of a message."""
+
+    def edited(message: bytes) -> bytes:
+        parts = _parts(message)
+        return b"".join(
+            sized(number, edit(inner)) if found == number and inner is not None else raw
+            for found, inner, raw in parts
+        )
+
+    return edited
+
+
+def _in_struct(key: str, edit: _Edit) -> _Edit:
+    """Edit the object under a key of a Struct."""
+    inside = _each(_VALUE, _each(_STRUCT_VALUE, edit))
+    return _each(_FIRST, lambda entry: inside(entry) if _key(entry) == key else entry)
+
+
+def _without_managers(metadata: bytes) -> bytes:
+    parts = _parts(metadata)
+    return b"".join(raw for _, entry, raw in parts if entry is None or _key(entry) != "managedFields")
+
+
+def _key(entry: bytes) -> str:
+    return b"".join(_all(entry, _KEY)).decode()
 
 
 def salvage(request: bytes) -> Remains:
@@ -125,22 +178,30 @@ def _all(message: bytes, wanted: int) -> Iterator[bytes]:
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
     """The length-delimited fields of a message, by number; all others are skipped."""
+    return ((number, content) for number, content, _ in _parts(message) if content is not None)
+
+
+def _parts(message: bytes) -> Iterator[tuple[int, bytes | None, bytes]]:
+    """The fields of a message: the number, the content if it is length-delimited, and all of its bytes."""
     place = 0
     while place < len(message):
+        begins = place
         tag, place = _varint(message, place)
         wire = tag & 7
         if wire == _BYTES:
             length, place = _varint(message, place)
             if place + length > len(message):
                 raise IndexError("a field ends after its message")
-            yield tag >> 3, message[place : place + length]
+            yield tag >> 3, message[place : place + length], message[begins : place + length]
             place += length
-        elif wire == _VARINT:
+            continue
+        if wire == _VARINT:
             _, place = _varint(message, place)
         elif wire in (_FIXED_32, _FIXED_64):
             place += 4 if wire == _FIXED_32 else 8
         else:
             raise IndexError(f"no field has the type {wire}")
+        yield tag >> 3, None, message[begins:place]
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:

@@ -183,7 +183,7 @@ class _Calls:
     def _answer(self, request: bytes) -> tuple[fn.Answer | None, str, bytes]:
         """The answer (None if the response is cached), the tag, and the serialized response."""
         try:
-            req = fnv1.RunFunctionRequest.FromString(request)
+            req = _read(request)
         except DecodeError:
             answer = fn.refuse_unreadable(unreadable.salvage(request))
             return answer, answer.response.meta.tag, _serialize(answer.response)
@@ -199,6 +199,13 @@ class _Calls:
         if answer.settled:
             self._answers.keep(question, answer.response, serialized)
         return answer, tag, serialized
+
+
+def _read(request: bytes) -> fnv1.RunFunctionRequest:
+    try:
+        return fnv1.RunFunctionRequest.FromString(request)
+    except DecodeError:
+        return fnv1.RunFunctionRequest.FromString(unreadable.without_managed_fields(request))
 
 
 def _tag(request: bytes) -> str:

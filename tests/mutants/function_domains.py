@@ -2,6 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
+_WITHDRAWING = ("unit/function/answer/test_withdrawing.py",)
 _STRANGERS = ("unit/function/composed/test_strangers.py",)
 
 FUNCTION_DOMAINS: tuple[Mutation, ...] = (
@@ -40,8 +41,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "the namespace of a legacy claim is not the claim's",
         "claims/terms.py",
-        "*_denied_domains(composite.owner[0], claim, chosen, kept),",
-        "*_denied_domains(composite.namespace, claim, chosen, kept),",
+        "    namespace = composite.owner[0]\n",
+        "    namespace = composite.namespace\n",
         "a v1 claim gets none of its namespace's domains",
         ("unit/function/test_cases.py",),
     ),
@@ -164,6 +165,62 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "others",
         "the answer of before the edit composes nothing for it",
         _STRANGERS,
+    ),
+    Mutation(
+        "a domain that the plan no longer allows stays in a resource that waits for it",
+        "fn.py",
+        "    if withdrawing.keep_rest(req, rsp, seen, refusal.withdrawn):\n",
+        "    if False:\n",
+        "the claim gets it when its holder gives it up",
+        _WITHDRAWING,
+    ),
+    Mutation(
+        "a refusal that withdraws a domain takes what the tenant has, too",
+        "answer/withdrawing.py",
+        " or frozenset(seen.domain_states)",
+        "",
+        "a live tenant is deleted",
+        _WITHDRAWING,
+    ),
+    Mutation(
+        "a tenant whose domains are unknown is deleted with a withdrawn domain",
+        "answer/withdrawing.py",
+        "    return not seen.exists or bool(_rest(seen, withdrawn))\n",
+        "    return True\n",
+        "a tenant of a restored claim is deleted",
+        _WITHDRAWING,
+    ),
+    Mutation(
+        "a claim that withdraws a domain is ready",
+        "fn.py",
+        "        rsp.desired.composite.ready = fnv1.READY_FALSE\n        rsp.conditions",
+        "        rsp.conditions",
+        "a claim without a tenant counts as ready",
+        _WITHDRAWING,
+    ),
+    Mutation(
+        "managedFields count",
+        "serving/server.py",
+        "unreadable.without_managed_fields(request)",
+        "request",
+        "one claim ends the report on all claims",
+        ("unit/function/protocol/test_unreadable.py",),
+    ),
+    Mutation(
+        "a report shows any reason",
+        "report.py",
+        "return told if len(told) <= _LONGEST_REASON and told.isalnum() and told.isascii() else _OTHER",
+        "return told",
+        "one status ends the report on all claims",
+        ("unit/function/test_report.py",),
+    ),
+    Mutation(
+        "a report lists as many claims of one namespace as there are",
+        "report.py",
+        "    needing = _in_turns(needing)\n",
+        "",
+        "one namespace hides the failures of all others",
+        ("unit/function/test_report.py",),
     ),
     Mutation(
         "an owner is a controller",

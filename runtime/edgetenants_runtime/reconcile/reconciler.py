@@ -18,9 +18,9 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change, Disconnects, ExternalClient
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient, Observation
 from edgetenants_runtime.kube.cache import ObjectChange
-from edgetenants_runtime.kube.errors import KubeError, NotFound, NotServed
+from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
@@ -180,15 +180,29 @@ class _Pass(StatusWriter):
             # nor be lost if this observation is wrong.
             self.deps.connections.keep(self.mr, self.seen.connection_details)
             return self.create(client)
-        with step(Step.PUBLISH):
-            self.deps.connections.publish(self.mr, self.seen.connection_details)
+        unpublished = self.unpublished(self.seen.connection_details)
         with step(Step.HOLD):
             self.hold()
         with step(Step.LATE_INITIALIZE):
             self.late_initialize()
-        if self.seen.up_to_date or self.seen.busy or not self.may.update:
-            return self.settle()
-        return self.update(client)
+        if not (self.seen.up_to_date or self.seen.busy or not self.may.update):
+            return self.update(client)
+        if unpublished:
+            raise unpublished
+        return self.settle()
+
+    def unpublished(self, details: Mapping[str, bytes]) -> StepFailed | None:
+        """Publish connection details. Return the failure if only a user can help, such as with a Secret of
+        another owner: the external resource must follow its spec nevertheless, or that Secret would keep a
+        change of the platform team from it."""
+        try:
+            with step(Step.PUBLISH):
+                self.deps.connections.publish(self.mr, details)
+        except StepFailed as failure:
+            if not isinstance(failure.cause, (ExternalError, Forbidden)):
+                raise
+            return failure
+        return None
 
     def disconnect(self, client: ExternalClient) -> None:
         if not isinstance(client, Disconnects):
@@ -530,11 +544,13 @@ class _Pass(StatusWriter):
         with step(Step.UPDATE):
             immutable.check(self.kind, self.seen.diff)
             change = client.update(self.mr, self.seen)
-        with step(Step.PUBLISH):
-            self.deps.connections.publish(self.mr, change.connection_details)
+        unpublished = self.unpublished(change.connection_details)
         self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
         if change.drifted:
             self.tell(EventReason.DRIFT_DETECTED, change.drifted, type_=EventType.WARNING)
+        if unpublished:
+            self.seen = _after(self.seen, change)
+            raise unpublished
         self.report(change=change)
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 
@@ -548,6 +564,16 @@ class _Pass(StatusWriter):
         if change.requeue_after is None:
             return Outcome(Next.BACKOFF)
         return Outcome(Next.AFTER, change.requeue_after)
+
+
+def _after(seen: Observation, change: Change) -> Observation:
+    """The observation, with what the change says of the external resource."""
+    return replace(
+        seen,
+        conditions=(*seen.conditions, *change.conditions),
+        at_provider=seen.at_provider if change.at_provider is None else change.at_provider,
+        status={**seen.status, **change.status},
+    )
 
 
 def _nothing_was_made(cause: Exception) -> bool:

@@ -358,7 +358,11 @@ def test_a_change_that_cannot_be_published_is_told() -> None:
     world.external.change = Change(connection_details={"password": b"x"})
     world.objects.failing = {"create Secret": [REFUSED]}
     assert world.reconcile() == REAL_BACKOFF_FAILED
-    assert told(world) == ["event Warning CannotPublishConnectionDetails", f"status {ERROR}"]
+    assert told(world) == [
+        "event Normal UpdatedExternalResource",
+        "event Warning CannotPublishConnectionDetails",
+        f"status {ERROR}",
+    ]
 
 
 def test_deleting_stays_told_while_the_end_cannot_be_written() -> None:

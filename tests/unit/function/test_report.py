@@ -149,3 +149,27 @@ def test_what_earlier_steps_want_is_passed_on() -> None:
     rsp = fn.run(req).response
 
     assert (rsp.desired, rsp.context) == (req.desired, req.context)
+
+
+@pytest.mark.parametrize("reason", ["B" * 65, "B\n", "no: reason", "Ä"])
+def test_what_is_no_reason_breaks_no_report(reason: str) -> None:
+    """A user with rights on the status may write anything there, and pause the claim."""
+    found = report(claim("forged", "Failed", reason), claim("odd", "B" * 1000, "Failed"))
+    assert found["byReason"] == {"Failed": 1, "Other": 1}
+    assert found["byPhase"] == {"Failed": 1, "Other": 1}
+    assert [row["reason"] for row in found["attention"]] == ["Other", "Failed"]
+
+
+def test_one_namespace_does_not_fill_the_report() -> None:
+    many = [claim(f"a{n}", "Failed", "Failed") for n in range(30)]
+    other = claim("z", "Failed", "Failed")
+    other["metadata"]["namespace"] = "zoo"
+    waits = claim("w", "WaitingForDNS", "WaitingForDNS")
+    waits["metadata"]["namespace"] = "zoo"
+    found = report(*many, other, waits, mostRows=3)
+    assert [(row["namespace"], row["name"]) for row in found["attention"]] == [
+        ("shop", "a0"),
+        ("zoo", "z"),
+        ("shop", "a1"),
+    ]
+    assert found["notListed"] == 29

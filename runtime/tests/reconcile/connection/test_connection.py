@@ -9,7 +9,7 @@ from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.testing import World, toy
-from edgetenants_runtime.testing.cases import ERROR, FAILED, OBSERVE, SETTLED_MR
+from edgetenants_runtime.testing.cases import ERROR, FAILED, OBSERVE, SETTLED_MR, conditions_of
 
 DETAILS = Observation(
     exists=True, conditions=(conditions.available(),), connection_details={"url": b"https://x"}
@@ -91,3 +91,17 @@ def test_publishing_adds_and_takes_nothing_away(stored: dict[str, Any]) -> None:
     assert written is not None
     assert written["data"] == {"other": "eA==", "url": "aHR0cHM6Ly94"}
     assert written["metadata"]["ownerReferences"][0]["uid"] == "uid-acme"
+
+
+def test_a_foreign_secret_does_not_keep_the_external_resource_from_its_spec() -> None:
+    """A user could keep a change of the platform team away with it."""
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    world.external.change = Change(at_provider={"size": 2}, status={"applied": "2"})
+    world.objects.put(SECRETS, secret())
+    assert world.reconcile() == FAILED
+    assert "external update acme" in world.journal
+    assert world.mr.status["atProvider"] == {"size": 2}
+    assert world.mr.status["applied"] == "2"
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+    assert "already exists and is not this resource's" in world.recorder.messages[-1]

@@ -118,3 +118,32 @@ def test_what_is_no_request_is_an_error(channel: grpc.Channel, request_: bytes) 
         _call(channel, request_)
 
     assert error.value.code() == grpc.StatusCode.INTERNAL
+
+
+def _managers(levels: int) -> bytes:
+    """Metadata with deep managedFields, as an entry of a Struct."""
+    return _entry(b"metadata", sized(5, _entry(b"managedFields", _deep(levels))))
+
+
+def test_deep_managed_fields_are_left_out(channel: grpc.Channel) -> None:
+    """A user can nest them as he likes."""
+    claims, named = sized(1, sized(1, _managers(40))), sized(1, b"tenant")
+    deep = (
+        sized(2, sized(1, sized(1, _managers(40)))),
+        sized(2, sized(2, named + sized(2, sized(1, _managers(40))))),
+        sized(3, sized(2, sized(1, b"theirs") + sized(2, sized(1, _managers(40))))),
+        sized(6, sized(1, b"x") + sized(2, claims)),
+        sized(8, sized(1, b"claims") + sized(2, claims)),
+    )
+    for each in deep:
+        with pytest.raises(DecodeError):
+            fnv1.RunFunctionRequest.FromString(each)
+        read = fnv1.RunFunctionRequest.FromString(unreadable.without_managed_fields(each))
+        assert "managedFields" not in str(read)
+        assert "metadata" in str(read)
+    rsp = _call(channel, REQUEST + deep[-1])
+    assert building.live(rsp)[:2] == ("True", "Live")
+
+
+def test_nothing_else_is_left_out() -> None:
+    assert unreadable.without_managed_fields(REQUEST) == REQUEST
