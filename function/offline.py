@@ -92,7 +92,8 @@ def is_ours(step: Json) -> bool:
 
 def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) -> fnv1.RunFunctionRequest:
     """The request that Crossplane would send. Observed resources must have the annotation with their composed
-    resource name. It skips those that have the label of another composite or are in another namespace.
+    resource name. It skips those of another composite, by their controller or else their label, and those in
+    another namespace.
 
     Raises:
         InvalidInput: an observed resource has no such annotation or the name of another one, or an object is
@@ -104,7 +105,7 @@ def request(composite: Json, offered: Pricelist, observed: Iterable[Json] = ()) 
     req.input.update(dict(offered.input))
     for value in observed:
         metadata = mapping(value, "metadata")
-        if not _may_be_composed_by(mapping(composite, "metadata"), metadata):
+        if not _may_be_composed_by(composite, metadata):
             continue
         name = mapping(metadata, "annotations").get(COMPOSED_NAME)
         if not (name and isinstance(name, str)):
@@ -144,9 +145,19 @@ def _refuse_second(first: Struct, second: Json, name: str) -> NoReturn:
 
 
 def _may_be_composed_by(composite: Json, composed: Json) -> bool:
-    label = mapping(composed, "labels").get(COMPOSITE)
-    namespaces = {str(each.get("namespace")) for each in (composite, composed)} - {"None"}
-    return label in (None, composite.get("name")) and len(namespaces) < 2
+    metadata = mapping(composite, "metadata")
+    namespaces = {str(each.get("namespace")) for each in (metadata, composed)} - {"None"}
+    if len(namespaces) > 1:
+        return False
+    owners = composed.get("ownerReferences")
+    owners = [each for each in owners if isinstance(each, Mapping)] if isinstance(owners, list) else []
+    controller = next((each for each in owners if each.get("controller") is True), None)
+    if controller is None:
+        return mapping(composed, "labels").get(COMPOSITE) in (None, metadata.get("name"))
+    # The author of a claim chooses its labels. Crossplane looks at the controller only, and a claim that was
+    # created again has another uid than the one that composed its former tenants.
+    mine = {"uid": metadata.get("uid"), "kind": composite.get("kind"), "name": metadata.get("name")}
+    return all(controller.get(key) in (None, value) for key, value in mine.items() if value is not None)
 
 
 def composed(name: str, resource: Json, composite: Json) -> Json:

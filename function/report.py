@@ -4,7 +4,7 @@ claims          number of claims
 byPhase         number of claims in each phase: Live, WaitingForDNS, Failed, …
 byReason        number of claims with each reason of Live
 attention       the claims that need attention, failed ones first, the namespaces in turns: namespace, name,
-                plan, reason, message, and whether they are Blocked or Degraded
+                plan, reason, message, whether they are Blocked, Degraded, and synced (not paused)
 notListed       number of such claims beyond mostRows
 """
 
@@ -21,6 +21,7 @@ from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, L
 from apis.errors import InvalidInput
 from apis.tenantclaim import Phase
 from apis.tenantreport import TenantReport
+from edgetenants_runtime.api.conditions import ConditionType, SyncedReason
 from function.protocol import structs
 
 REQUIREMENT: Final = "claims"
@@ -65,14 +66,24 @@ class ReportedClaim:
     def needs_somebody(self) -> bool:
         """Whether it needs attention, or has no phase yet."""
         return (
-            self.phase not in set(_CALM)
+            self.outdated
+            or self.phase not in set(_CALM)
             or self.holds(ClaimConditionType.BLOCKED)
             or self.holds(ClaimConditionType.DEGRADED)
         )
 
     @property
-    def _teller(self) -> ClaimConditionType:
+    def outdated(self) -> bool:
+        """Whether Crossplane does not reconcile it, such as a paused one: its conditions may be old."""
+        return structs.text(self.conditions.get(ConditionType.SYNCED), "status") == "False"
+
+    @property
+    def _teller(self) -> str:
         """The condition whose message has the cause; the others refer to it."""
+        synced = structs.text(self.conditions.get(ConditionType.SYNCED), "reason")
+        paused = synced == SyncedReason.RECONCILE_PAUSED
+        if self.outdated and (paused or not self.holds(ClaimConditionType.DEGRADED)):
+            return ConditionType.SYNCED
         if self._tells(ClaimConditionType.BLOCKED):
             return ClaimConditionType.BLOCKED
         calm = self.holds(ClaimConditionType.LIVE) or self.reason == LiveReason.SUSPENDED
@@ -94,6 +105,7 @@ class ReportedClaim:
             "reason": self.reason,
             "blocked": self.holds(ClaimConditionType.BLOCKED),
             "degraded": self.holds(ClaimConditionType.DEGRADED),
+            "synced": not self.outdated,
             "message": said[:LONGEST_MESSAGE],
         }
         return {key: value for key, value in fields.items() if value != ""}

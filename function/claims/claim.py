@@ -15,15 +15,17 @@ from google.protobuf.struct_pb2 import Struct
 from apis import tenantclaim
 from apis.conditions import ClaimConditionType, LiveReason
 from apis.domains import MAX_DOMAINS
-from apis.errors import InvalidInput
+from apis.errors import InvalidInput, Problem, shown
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function.claims import domains
-from function.errors import Refused
+from function.errors import Refused, refuse_claim
 from function.protocol import structs
 
 CONFIRM = "edgetenants.io/confirm"
 """Annotation: tokens of the steps that the claim's author confirms, separated by commas."""
+COMPOSITE_LABEL: Final = "crossplane.io/composite"
+"""Label that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 _RESPONSIVE: Final = "Responsive"
 """Crossplane's condition of a composite whose events it does not drop."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{10}")
@@ -163,12 +165,30 @@ def read(observed: fnv1.Resource) -> Claim:
     spec = structs.child(observed.resource, "spec")
     if spec is None:
         raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
+    _check_label(structs.child(observed.resource, "metadata"))
     own = {key: structs.plain(spec.fields[key]) for key in sorted(spec.fields) if key not in CORE_FIELDS}
     try:
         parsed = tenantclaim.parse(own)
         return Claim(parsed, domains.normalised(parsed.domains))
     except InvalidInput as error:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
+
+
+def _check_label(metadata: Struct | None) -> None:
+    """Refuse the label by which composed resources of another composite are found. Crossplane copies it to
+    the composed resources, and sets it itself on a composite that another one composes.
+
+    Raises:
+        Refused: the claim has another one's.
+    """
+    label = structs.text(metadata, "labels", COMPOSITE_LABEL)
+    owners = structs.objects(metadata, "ownerReferences")
+    if label in ("", structs.text(metadata, "name")) or any(
+        structs.flag(each, "controller") for each in owners
+    ):
+        return
+    path = f"metadata.labels[{COMPOSITE_LABEL}]"
+    refuse_claim([Problem(path, "no value, or the name of the claim", shown(label))])
 
 
 def asked_domains(resource: Struct) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from apis.errors import Problem
+from function.claims.claim import COMPOSITE_LABEL
 from function.protocol import structs
 
 __all__ = ["find", "problems"]
 
-_COMPOSITE: Final = "crossplane.io/composite"
 _OURS: Final = frozenset({kinds.MANAGED_GROUP, kinds.LEGACY_MANAGED_GROUP})
 
 
@@ -92,7 +92,7 @@ def _may_be_taken(metadata: Struct | None, composite: Struct) -> bool:
 
 
 def _label(metadata: Struct | None) -> str:
-    return structs.text(structs.child(metadata, "labels"), _COMPOSITE)
+    return structs.text(structs.child(metadata, "labels"), COMPOSITE_LABEL)
 
 
 def _problem(resource: Struct, composite: Struct) -> Problem:

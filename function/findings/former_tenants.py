@@ -16,14 +16,13 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from function.claims.claim import Composite
+from function.claims.claim import COMPOSITE_LABEL, Composite
 from function.composed import observed
 from function.composed.observed import ObservedTenant
 from function.findings.other_tenants import IN_CONFLICT
 from function.protocol import requirements, structs
 
 REQUIREMENT: Final = "former-tenants"
-_COMPOSITE: Final = "crossplane.io/composite"
 _CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
 """Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 _LONGEST_LABEL: Final = 63
@@ -107,6 +106,7 @@ def is_suspended(req: fnv1.RunFunctionRequest) -> bool:
 
 def _labels(composite: Composite) -> dict[str, str]:
     if composite.claim is None:
-        return {_COMPOSITE: composite.name}
+        # A composite that another one composes has the other one's name there.
+        return {COMPOSITE_LABEL: dict(composite.labels).get(COMPOSITE_LABEL) or composite.name}
     # A legacy composite's name has random characters: a claim that is created again gets another composite.
     return dict(zip(_CLAIM, composite.claim, strict=True))

@@ -12,7 +12,6 @@ from function.protocol import structs
 from function.protocol.remembered import Question
 
 _UNREAD_METADATA: Final = ("resourceVersion", "managedFields")
-_UNREAD_OF_COMPOSITE: Final = (*_UNREAD_METADATA, "ownerReferences")
 _UNREAD_SPEC: Final = ("crossplane", "resourceRefs")
 _UNREAD_AT_PROVIDER: Final = ("etag", "parameters")
 _READ_STATUS: Final = "conditions"
@@ -22,7 +21,7 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     """The question of a request. It removes everything from the request that cannot affect the response,
     except the tag."""
     composite = req.observed.composite.resource
-    _drop(structs.child(composite, "metadata"), _UNREAD_OF_COMPOSITE)
+    _drop(structs.child(composite, "metadata"), _UNREAD_METADATA)
     _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:

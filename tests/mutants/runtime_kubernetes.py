@@ -8,6 +8,14 @@ QUEUE = ("queueing/test_queue.py",)
 
 FOLLOWING = (
     Mutation(
+        "each refusal is one of RBAC",
+        "kube/errors.py",
+        "    if _BY_ADMISSION.search(message):\n",
+        "    if False:\n",
+        "an operator looks for a missing rule where a quota is reached",
+        ("kube/test_forbidden.py",),
+    ),
+    Mutation(
         "objects of a kind that exists go with a 404",
         "kube/informer.py",
         " and not self._exists():",

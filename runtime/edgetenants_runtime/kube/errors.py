@@ -7,7 +7,7 @@ KubeError           code 0: no response (connection error, timeout)
 ├── Conflict        409: the object has changed since it was read
 ├── Gone            410: the resource version or the continue token is too old
 ├── TooLarge        413, or an error of etcd or of validation that means the same for a whole object
-├── Forbidden       403: RBAC; the message names the missing rule
+├── Forbidden       403: RBAC, and the message names the missing rule; or a quota or an admission policy
 └── Invalid         422: the object violates its schema or a validation rule
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from edgetenants_runtime.managed import ResourceKind
 
@@ -107,15 +107,25 @@ class Gone(KubeError):  # noqa: N818
 
 
 class Forbidden(KubeError):  # noqa: N818
-    """RBAC forbids it; the message names the missing rule."""
+    """RBAC forbids it, and the message names the missing rule; or a quota or an admission policy does."""
 
     def __init__(self, operation: Operation, code: int, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(
             operation,
             code,
-            f"forbidden; missing RBAC rule: {operation.rule} ({message})",
+            f"forbidden; {_forbidden(operation, message)}",
             retry_after=retry_after,
         )
+
+
+def _forbidden(operation: Operation, message: str) -> str:
+    """What to do: a quota or an admission policy answers 403 as RBAC does."""
+    if _BY_ADMISSION.search(message):
+        return message
+    return f"missing RBAC rule: {operation.rule} ({message})"
+
+
+_BY_ADMISSION: Final = re.compile(r"exceeded quota|denied (the )?request")
 
 
 class TooLarge(KubeError):  # noqa: N818

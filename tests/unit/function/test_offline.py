@@ -30,8 +30,19 @@ def test_two_observed_resources_of_one_name_are_refused() -> None:
 
 
 def test_those_of_other_composites_have_names_of_their_own() -> None:
-    req = offline.request(
-        CLAIM, OFFERED, [observed("acme-1", "tenant"), observed("other-1", "tenant", "other")]
-    )
+    other = building.merged(observed("other-1", "tenant", "other"), {"metadata": {"ownerReferences": None}})
+    req = offline.request(CLAIM, OFFERED, [observed("acme-1", "tenant"), other])
 
     assert list(req.observed.resources) == ["tenant"]
+
+
+@pytest.mark.parametrize(
+    "controller", [{"name": "other"}, {"uid": "u-0"}, {"kind": "App"}], ids=["forged", "former", "namesake"]
+)
+def test_a_label_does_not_make_it_the_claims(controller: dict[str, str]) -> None:
+    """Its author may have chosen the label, or the claim was deleted and created again."""
+    owner = {"kind": "TenantClaim", "name": "acme", "uid": "u-1", "controller": True, **controller}
+    other = building.merged(observed("acme-0", "tenant"), {"metadata": {"ownerReferences": [owner]}})
+    req = offline.request(CLAIM, OFFERED, [other, observed("acme-1", "tenant")])
+
+    assert req.observed.resources["tenant"].resource["metadata"]["name"] == "acme-1"

@@ -173,3 +173,20 @@ def test_one_namespace_does_not_fill_the_report() -> None:
         ("shop", "a1"),
     ]
     assert found["notListed"] == 29
+
+
+@pytest.mark.parametrize("reason", ["ReconcilePaused", "ReconcileError"])
+def test_a_claim_that_is_not_reconciled_needs_attention(reason: str) -> None:
+    """Its conditions may be old: a paused claim can be changed, suspended and deleted without an effect."""
+    paused = claim("paused", "Live", "Live")
+    synced = {"type": "Synced", "status": "False", "reason": reason, "message": "It is paused."}
+    paused["status"]["conditions"].append(synced)
+    [row] = report(paused, claim("well", "Live", "Live"))["attention"]
+    assert (row["name"], row["synced"], row["message"]) == ("paused", False, "It is paused.")
+
+
+def test_what_a_refused_claim_says_is_not_hidden() -> None:
+    refused = claim("refused", "Live", "Live", Degraded="The plan allows none.")
+    refused["status"]["conditions"].append({"type": "Synced", "status": "False", "reason": "ReconcileError"})
+    [row] = report(refused)["attention"]
+    assert row["message"] == "The plan allows none."
