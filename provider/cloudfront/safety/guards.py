@@ -93,7 +93,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
         raise _refused(
             Reason.VALIDATION_FAILED,
             renamed(mr, former, str(known)),
-            serving=was_ready(mr),
+            serving=proof is not None and was_ready(mr),
         )
     if home := judgement.foreign_account(mr, caller, proof):
         raise _refused(
@@ -101,7 +101,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
             f"spec.providerConfigRef: the credentials of {account.config} belong to AWS account {caller}, "
             f"but the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of "
             f"account {home}",
-            serving=was_ready(mr),
+            serving=proof is not None and was_ready(mr),
         )
     if proof is None:
         _check_creation_account(mr, account)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from apis.conditions import InSyncReason, TenantReadyReason
@@ -240,3 +242,23 @@ def test_a_tenant_is_looked_at_first_and_taken_over_then():
     assert "UpdateDistributionTenant" not in cloudfront.journal
     assert cloudfront.only.parameters == {"tenantName": "acme"}
     assert cloudfront.only.tags["crossplane-name"] == "acme"
+
+
+def test_a_status_of_another_tenant_does_not_stay_ready() -> None:
+    """A user who may write it copied it from a live resource. The provider does not look at that tenant."""
+    forged, live = World(managed(uid="forged")), World()
+    live.settle()
+    forged.obj["status"] = copy.deepcopy(live.obj["status"])
+    forged.obj["status"]["atProvider"]["name"] = "shop.other"
+    forged.reconcile()
+    assert "is not the tenant shop.other" in str(forged.error)
+    assert forged.ready() == ("False", "ValidationFailed")
+
+
+def test_a_resource_that_is_renamed_stays_ready_while_the_provider_knows_its_tenant() -> None:
+    world = World()
+    world.settle()
+    world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = "shop.other"
+    world.reconcile()
+    assert "is not the tenant shop.acme" in str(world.error)
+    assert world.ready() == ("True", "Available")
