@@ -134,6 +134,26 @@ def test_a_narrower_plan_takes_nothing_down_and_lets_nothing_new_in(claims: Clai
         claims.wait("nothing to review", lambda: reviewed(claims)["status"] == "False")
 
 
+def test_a_domain_that_the_plan_no_longer_allows_is_not_taken_later(claims: Claims, world: World) -> None:
+    wanted = "wanted.acme.com"
+    claims.apply(claims.claim("holder", domains=[wanted]))
+    claims.wait_ready("holder")
+    claims.apply(claims.claim("waits", domains=[wanted]))
+    claims.wait("the conflict", lambda: told(claims.get("waits"), "Live", "DomainConflict"))
+    narrow = {"distributionId": "E1EDGETENANTS", "allow": {"domains": ["**.example.com"]}}
+    with added_plans(world, {"narrow": narrow}):
+        claims.patch("waits", {"plan": "narrow"})
+        claims.wait("the refusal", lambda: told(claims.get("waits"), "Live", "InvalidClaim"))
+        claims.wait("its managed resource to go", lambda: not claims.managed("waits"))
+        claims.delete("holder")
+        claims.wait_gone(["holder"])
+        claims.wait("the holder's tenant to go", lambda: not claims.tenants("holder"))
+        touch(claims, "waits")
+        claims.wait("it to be refused still", lambda: told(claims.get("waits"), "Degraded", "ClaimRefused"))
+        assert claims.managed("waits") == {}
+        assert claims.tenants("waits") == []
+
+
 def reviewed(claims: Claims) -> Object:
     return condition(claims.get("acme"), "NeedsReview") or {"reason": "", "status": "", "message": ""}
 

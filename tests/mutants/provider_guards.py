@@ -14,8 +14,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "a resource that is refused before a look believes the Ready of its status",
         "cloudfront/safety/guards.py",
-        "            renamed(mr, former, str(known)),\n            serving=proof is not None and was_ready(mr),",
-        "            renamed(mr, former, str(known)),\n            serving=was_ready(mr),",
+        "renamed(mr, former, str(known)),\n            serving=proof is not None and was_ready(mr),",
+        "renamed(mr, former, str(known)),\n            serving=was_ready(mr),",
         "a copied status is Ready for ever, without a tenant",
         ("unit/provider/cloudfront/safety/test_guards.py",),
     ),

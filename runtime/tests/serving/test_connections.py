@@ -53,13 +53,11 @@ def test_but_only_a_few_of_them(sockets: list[socket.socket], monkeypatch: pytes
     monkeypatch.setattr(connections, "_FREE", 1)
     first, second, third, fourth, *_ = sockets
     table = Connections(3)
-    for each in (first, second):
-        table.add(each, "a")
+    for each, client in ((first, "b"), (second, "a"), (third, "a")):
+        table.add(each, client)
         table.answered(each)
-    table.add(third, "b")
-    table.answered(third)
     assert table.add(fourth, "c")
-    assert [table.has(each) for each in (first, second, third)] == [False, True, True]
+    assert [table.has(each) for each in (first, second, third)] == [True, False, True]
 
 
 def test_those_that_have_not_ended_yet_are_bounded(
