@@ -90,6 +90,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
     proof, caller = account.memory.proofs.of(mr.uid), account.id
     known = proof.id if proof else mr.at_provider.get("id")
     if (former := judgement.renamed(mr, proof)) is not None:
+        # Without a proof, only status says that it serves.
         raise _refused(
             Reason.VALIDATION_FAILED,
             renamed(mr, former, str(known)),
@@ -101,7 +102,7 @@ def check_identity(mr: Managed, account: AccountAccess) -> None:
             f"spec.providerConfigRef: the credentials of {account.config} belong to AWS account {caller}, "
             f"but the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of "
             f"account {home}",
-            serving=proof is not None and was_ready(mr),
+            serving=was_ready(mr),
         )
     if proof is None:
         _check_creation_account(mr, account)
