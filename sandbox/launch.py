@@ -29,7 +29,7 @@ from sandbox.control import Control
 from sandbox.emulator_admin import EmulatorAdmin
 from sandbox.errors import SupervisorGone, WorldError
 from sandbox.kubectl import Kubectl, KubernetesObject
-from sandbox.packages.install import Installation, selection
+from sandbox.packages.install import PREFIX, Installation, selection
 from sandbox.pki import PROVIDER_USER
 from sandbox.processes import Processes, obituary
 from sandbox.programs import Programs, installation_in, port_names
@@ -166,10 +166,15 @@ class Launch:
             self._process(programs.rbac_manager(core), "Crossplane's kinds"),
             self._process(programs.package_runtime(), "Crossplane's kinds"),
             Step("packages pushed", installed.push, ("registry",)),
-            Step("registry known", installed.rewrite, ("crossplane",)),
+            Step("registry known", lambda: self._rewrite(installed), ("crossplane",)),
             Step("seeded account", self._seed, ("emulator",)),
             *(self._installation(bootstrap, installed) if self.options.install else ()),
         ]
+
+    def _rewrite(self, installed: Installation) -> None:
+        """Lead core to the sandbox's registry, and say so: the manifests name the released packages."""
+        installed.rewrite()
+        self.progress(f"  images of {PREFIX} come from {installed.prefix}")
 
     def _webhooks(self, bootstrap: Bootstrap, folder: Path) -> Step:
         port, ca = self.programs.ports["crossplane-webhooks"], self.programs.pki.ca

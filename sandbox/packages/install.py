@@ -72,6 +72,11 @@ class Installation:
     cache: Path
     selection: Selection
 
+    @property
+    def prefix(self) -> str:
+        """The replacement of `PREFIX` in the names of images."""
+        return f"{self.registry}/edgetenants"
+
     def push(self) -> None:
         """Build all packages, and push them to the sandbox's registry.
 
@@ -83,12 +88,12 @@ class Installation:
         _run("build the packages", sys.executable, "-m", "xpkg", "build", "--output", str(folder))
         for name in PACKAGES:
             file = folder / f"{name}-v{version}.xpkg"
-            tag = f"{self.registry}/edgetenants/{name}:v{version}"
+            tag = f"{self.prefix}/{name}:v{version}"
             _run(f"push {name}", str(self.cli), "xpkg", "push", "-f", str(file), tag)
 
     def rewrite(self) -> None:
         """Tell core to pull the packages' images from the sandbox's registry."""
-        self.kubectl.apply([_rewritten(self.registry)])
+        self.kubectl.apply([_rewritten(self.prefix)])
 
     def apply(self) -> None:
         """Apply the objects of docs/install.md."""
@@ -127,7 +132,7 @@ class Installation:
         return ", ".join(f"{name}: {text}" for name, text in zip(names, said, strict=True))
 
 
-def _rewritten(registry: str) -> Mapping[str, Any]:
+def _rewritten(prefix: str) -> Mapping[str, Any]:
     """Leads core from the released names to the sandbox's registry. Names of packages stay as they are."""
     return {
         "apiVersion": "pkg.crossplane.io/v1beta1",
@@ -135,7 +140,7 @@ def _rewritten(registry: str) -> Mapping[str, Any]:
         "metadata": {"name": "sandbox-registry"},
         "spec": {
             "matchImages": [{"type": "Prefix", "prefix": PREFIX}],
-            "rewriteImage": {"prefix": f"{registry}/edgetenants"},
+            "rewriteImage": {"prefix": prefix},
         },
     }
 

@@ -679,8 +679,8 @@ PROVIDER_AWS = (
     Mutation(
         "an announcement keeps its turn to sign",
         "cloudfront/aws/signing.py",
-        "            if self._failed is None:\n                self._under_way.pop",
-        "            if False:\n                self._under_way.pop",
+        "            if self._failed is None:\n                self.left()",
+        "            if False:\n                self.left()",
         "two creations beside a slow API server stop all requests of their config",
         ("unit/provider/cloudfront/aws/test_signing.py",),
     ),

@@ -88,9 +88,9 @@ class Signing:
         """
         self.begin(operation)
         with self._changed:
+            # The one that tries after a silence keeps its place.
             if self._failed is None:
-                self._under_way.pop(threading.current_thread(), None)
-                self._changed.notify_all()
+                self.left()
 
     def ended(self, *, silent: bool = False) -> None:
         """This thread's request is signed, or it failed. `silent`: the endpoint that gives the credentials

@@ -100,15 +100,22 @@ def test_it_is_kept_if_the_external_resource_seems_gone_and_none_is_created() ->
     assert published(world) == {"password": "b25jZQ==", "url": "aHR0cHM6Ly94"}
 
 
-def test_the_next_creation_replaces_what_the_former_one_told() -> None:
+@pytest.mark.parametrize(
+    ("details", "stored"),
+    [({"password": b"new"}, {"password": "bmV3"}), ({"user": b"second"}, {"user": "c2Vjb25k"})],
+    ids=["the same name", "another name"],
+)
+def test_the_next_creation_replaces_what_the_former_one_told(
+    details: dict[str, bytes], stored: dict[str, str]
+) -> None:
     """Rule: connection.kept"""
     world = creating(**{"create Secret": [DENIED]})
     world.reconcile()
     world.external.toys.clear()
-    world.external.change = Change(connection_details={"password": b"new"})
+    world.external.change = Change(connection_details=details)
     world.time += timedelta(minutes=5)
     world.reconcile()
-    assert published(world) == {"password": "bmV3"}
+    assert published(world) == stored
 
 
 def test_nothing_is_kept_for_a_resource_that_names_no_secret() -> None:
@@ -220,14 +227,3 @@ def test_the_watch_begins_with_the_first_secret_and_reads_no_content(
     (query,) = api.queries(watch=False)
     assert query["fieldSelector"] == "type=connection.crossplane.io/v1alpha1"
     assert "labelSelector" not in query
-
-
-def test_details_of_a_former_external_resource_are_not_those_of_the_next() -> None:
-    """Rule: connection.kept"""
-    world = creating(**{"create Secret": [DENIED]})
-    world.reconcile()
-    world.external.toys.clear()
-    world.external.change = Change(connection_details={"user": b"second"})
-    world.time += timedelta(minutes=5)
-    world.reconcile()
-    assert published(world) == {"user": "c2Vjb25k"}
