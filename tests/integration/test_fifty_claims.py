@@ -73,6 +73,10 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     calls = Counter(c["operation"] for c in world.emulator.calls(since=calls_before)["calls"])
     # Their connection group is looked at once a minute for all of them.
     assert calls.pop("GetConnectionGroup", 0) <= QUIET_SECONDS / 60 + 1
+    # Their distribution and its certificate are looked at once an hour for all of them. An hour that began at
+    # the fast rate may end here.
+    assert calls.pop("GetDistribution", 0) <= 1
+    assert calls.pop("DescribeCertificate", 0) <= 1
     # The DNS of each is looked at every ten minutes.
     assert calls.pop("VerifyDnsConfiguration", 0) <= COUNT
     # The owner tag of each is read once a day of the fast clock, and a slow machine lets days go by.
