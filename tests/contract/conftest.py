@@ -7,7 +7,7 @@ import pytest
 
 from edgetenants_emulator.certificates import acm as certificates
 from edgetenants_emulator.server import EmulatorServer
-from tests.contract import ministack
+from tests.contract import in_process, ministack
 from tests.contract.account import SESSION, Account
 from tests.contract.admin import Admin
 from tests.contract.emulated import Emulated
@@ -29,6 +29,12 @@ def aws(emulated):
     emulated.admin("DELETE", "calls")
     yield emulated
     emulated.empty()
+
+
+@pytest.fixture
+def without_sockets(emulated):
+    with in_process.reaching(emulated.server):
+        yield
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ class Emulated:
     """`CloudFront` over the wire; beside it what tests do to the emulator."""
 
     def __init__(self, server: EmulatorServer) -> None:
+        self.server = server
         self.url = server.url
         self.die = None
         self.admin = Admin(self.url)

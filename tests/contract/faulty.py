@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from edgetenants_runtime.errors import ExternalError
-from provider.cloudfront.aws.calls import CloudFrontCalls
 from tests.contract.admin import RefusedError
-from tests.contract.lives import DISTRIBUTION, KEYS, GroupLife, Life, Recorded
+from tests.contract.lives import DISTRIBUTION, GroupLife, Life, Recorded
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.fake_cloudfront import Killed
 from tests.unit.provider.world import managed
@@ -24,7 +20,6 @@ FRONT, NAME = "shop.front", "shop.acme"
 ADDED = "shop.example.com"
 PASSES = 40
 DOMAIN = "www.customer.test"
-_NO_RETRY = Config(retries={"mode": "standard", "total_max_attempts": 1})
 
 
 class Disturbance(StrEnum):
@@ -56,13 +51,10 @@ _ORDERS: dict[Disturbance, dict[str, Any]] = {
 
 
 class Faulty(Recorded):
-    """The calls without boto3's own retries, which would hide one fault and sleep. One may be disturbed."""
+    """The calls, one of which may be disturbed."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        names = ("cloudfront", "acm", "sts")
-        self.clients = [boto3.client(name, endpoint_url=url, config=_NO_RETRY, **KEYS) for name in names]
-        self.calls = CloudFrontCalls(*self.clients)
         self._fault, self._deadly, self.deaths = "", "", 0
         for client in self.clients:
             client.meta.events.register("before-call", self._before)

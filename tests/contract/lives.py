@@ -8,6 +8,7 @@ from typing import Any
 
 import botocore.session
 from boto3 import Session
+from botocore.config import Config
 
 from edgetenants_emulator.certificates import acm
 from edgetenants_emulator.settings import Settings
@@ -22,6 +23,8 @@ DISTRIBUTION = "E1OPEN"
 WEB_ACL = f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/edge/0a1b2c3d-1111-2222-3333-444455556666"
 KEYS = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name": "us-east-1"}
 GEO = {"restrictionType": "blacklist", "locations": ["KP"]}
+_NO_RETRY = Config(retries={"mode": "standard", "total_max_attempts": 1})
+"""The provider's clients do not repeat a request that AWS refused."""
 PASS_SECONDS = 60
 MOST_TRIES = 2
 
@@ -31,14 +34,18 @@ class Recorded:
 
     def __init__(self, url: str) -> None:
         session = Session(botocore_session=botocore.session.get_session())
-        clients = [session.client(name, endpoint_url=url, **KEYS) for name in ("cloudfront", "acm", "sts")]
-        self.calls, self.url = CloudFrontCalls(*clients), url
+        services = ("cloudfront", "acm", "sts")
+        self.clients = [session.client(name, endpoint_url=url, config=_NO_RETRY, **KEYS) for name in services]
+        self.calls, self.url = CloudFrontCalls(*self.clients), url
         self.numbers = itertools.count(1)
         self.journal: list[str] = []
         self.die = None
         self.admin = Admin(url)
-        names = ["*.example.com"]
-        seed = {"id": DISTRIBUTION, "certificateDomains": names, "parameters": [{"name": "tenantName"}]}
+        seed = {
+            "id": DISTRIBUTION,
+            "certificateDomains": ["*.example.com"],
+            "parameters": [{"name": "tenantName"}],
+        }
         self.admin("POST", "seed", {"account": ACCOUNT, "distributions": [seed]})
         self.own_certificate = acm.issue(ACCOUNT, ["*.custom.test"])
 

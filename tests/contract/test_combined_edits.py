@@ -21,6 +21,7 @@ from edgetenants_emulator import EmulatorServer
 from edgetenants_emulator.certificates import acm
 from provider.cloudfront.domain.moves import TAKE_ANNOTATION
 from provider.cloudfront.state.certificates import covers
+from tests.contract import in_process
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GEO, WEB_ACL, GroupLife, Life, Recorded
 from tests.contract.readings import SEED
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
@@ -202,7 +203,7 @@ class Tenant:
 
 @pytest.fixture(scope="module")
 def account() -> Iterator[Account]:
-    with EmulatorServer(rate=0) as running:
+    with EmulatorServer(rate=0) as running, in_process.reaching(running):
         yield Account(running.url)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from edgetenants_emulator import EmulatorServer
 from provider.cloudfront.aws.operations import OPERATIONS
-from tests.contract import readings
+from tests.contract import in_process, readings
 from tests.contract.faulty import (
     BESIDES,
     FRONT,
@@ -59,7 +59,7 @@ Begin = tuple[Any, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[Faulty]:
-    with EmulatorServer(rate=0) as running:
+    with EmulatorServer(rate=0) as running, in_process.reaching(running):
         yield Faulty(running.url)
 
 

@@ -11,7 +11,7 @@ import pytest
 from edgetenants_emulator import EmulatorServer
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.clients.connection_group import GroupClient
-from tests.contract import readings
+from tests.contract import in_process, readings
 from tests.contract.lives import ACCOUNT, DISTRIBUTION, GroupLife, Life, Recorded
 from tests.unit.provider.cloudfront.clients.test_connection_group import manifest
 from tests.unit.provider.world import dependencies, managed
@@ -25,7 +25,7 @@ READINGS = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Recorded]:
-    with EmulatorServer(rate=0) as running:
+    with EmulatorServer(rate=0) as running, in_process.reaching(running):
         yield Recorded(running.url)
 
 

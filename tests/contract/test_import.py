@@ -19,6 +19,7 @@ from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.adoption import inventory, manifests
 from provider.cloudfront.adoption.manifests import Shape
 from provider.cloudfront.state.desired import Tenant
+from tests.contract import in_process
 from tests.contract.emulated import ACCOUNT, DISTRIBUTION, Emulated, config
 from tests.contract.test_rehearsal import CONFIG
 from tests.unit.provider.world import World, managed
@@ -69,7 +70,7 @@ class Many(Emulated):
 
 @pytest.fixture(scope="module")
 def many():
-    with EmulatorServer() as server:
+    with EmulatorServer() as server, in_process.reaching(server):
         emulated = Many(server)
         emulated.fill()
         yield emulated

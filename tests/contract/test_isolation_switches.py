@@ -12,6 +12,7 @@ from tests.contract.emulated import DISTRIBUTION
 from tests.unit.function import building
 from tests.unit.provider.world import World, managed
 
+pytestmark = pytest.mark.usefixtures("without_sockets")
 DOMAINS = ["a.example.com", "b.example.com", "c.example.com", "d.example.com"]
 PARKING = {"parkingDomain": "*.acme.com"}
 TICK = 15

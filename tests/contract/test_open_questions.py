@@ -15,7 +15,7 @@ import pytest
 from edgetenants_emulator import EmulatorServer
 from edgetenants_emulator.settings import Settings
 from edgetenants_emulator.unknowns.catalog import UNKNOWNS
-from tests.contract import readings
+from tests.contract import in_process, readings
 from tests.contract.lives import DISTRIBUTION, Life, Recorded, with_every_field, with_managed_certificate
 from tests.unit.provider.world import managed
 
@@ -29,7 +29,7 @@ READINGS = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Recorded]:
-    with EmulatorServer(rate=0) as running:
+    with EmulatorServer(rate=0) as running, in_process.reaching(running):
         yield Recorded(running.url)
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from moto.acm.exceptions import CertificateNotFound
 from moto.acm.models import CertBundle, acm_backends
 
@@ -77,6 +80,12 @@ class ManagedBundle(CertBundle):
     managed: ManagedCertificate
     clock: VirtualClock
 
+    def validate_pk(self) -> Any:
+        """The private key. moto checks its numbers, too, which takes 40 ms."""
+        return serialization.load_pem_private_key(
+            self.key, password=None, unsafe_skip_rsa_key_validation=True
+        )
+
     def check(self) -> None:
         """Copy the status. moto's default would be issued after a minute of real time."""
         self.status = self.managed.status.upper().replace("-", "_")
@@ -136,14 +145,60 @@ class ManagedBundle(CertBundle):
 
 def request_managed(certificate: ManagedCertificate, transparency_logging: str, clock: VirtualClock) -> None:
     """Add a managed certificate to its account's ACM, and set its ARN."""
-    primary, *others = certificate.tokens
-    bundle = ManagedBundle.generate_cert(primary, certificate.account, REGION, sans=others)
-    assert isinstance(bundle, ManagedBundle)  # noqa: S101 - `generate_cert` makes what it is called on
+    bundle = ManagedBundle(
+        account_id=certificate.account,
+        region=REGION,
+        certificate=_certificate(list(certificate.tokens)),
+        private_key=_pem(_key()),
+        cert_type="AMAZON_ISSUED",
+        cert_status="PENDING_VALIDATION",
+    )
     bundle.managed, bundle.clock = certificate, clock
     bundle.cert_options["CertificateTransparencyLoggingPreference"] = transparency_logging
     certificate.arn = bundle.arn
     # moto's API has no way to add an existing certificate object.
     acm_backends[certificate.account][REGION]._certificates[bundle.arn] = bundle  # noqa: SLF001
+
+
+def _certificate(names: list[str]) -> bytes:
+    """A certificate for these names. Its dates are replaced in each description."""
+    # A common name has at most 64 characters. ACM leaves out a longer one.
+    common = [x509.NameAttribute(x509.NameOID.COMMON_NAME, name) for name in names[:1] if len(name) <= 64]
+    subject = x509.Name(common)
+    issuer = x509.Name(
+        [
+            x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "US"),
+            x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "Amazon"),
+            x509.NameAttribute(x509.NameOID.COMMON_NAME, "Amazon"),
+        ]
+    )
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(_key().public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=365))
+        .add_extension(x509.SubjectAlternativeName(list(map(x509.DNSName, names))), critical=False)
+        .sign(_key(), hashes.SHA256())
+    )
+    return signed.public_bytes(serialization.Encoding.PEM)
+
+
+@cache
+def _key() -> rsa.RSAPrivateKey:
+    """The key of all managed certificates. ACM does not export it, and a new one takes 50 ms."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def _pem(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
 
 
 def exists(certificate: ManagedCertificate) -> bool:
