@@ -24,34 +24,25 @@ class Refused(Exception):  # noqa: N818 - it names what happened, as the claim's
         *,
         problems: Iterable[Problem] = (),
         denied: bool = False,
-        withdrawn: frozenset[str] = frozenset(),
     ) -> None:
-        """`problems`: those of the claim's fields; `denied`: whether its plan does not allow some of them;
-        `withdrawn`: domains that its plan does not allow, and that it does not have in CloudFront."""
+        """`problems`: those of the claim's fields; `denied`: whether its plan does not allow some of them."""
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.problems = tuple(problems)
         self.denied = denied
-        self.withdrawn = withdrawn
 
 
 class StartupFailed(Exception):  # noqa: N818
     """The server cannot start; the message names the flag or file that causes it."""
 
 
-def refuse_claim(
-    problems: Iterable[Problem],
-    denied: Iterable[Problem] = (),
-    *,
-    withdrawn: frozenset[str] = frozenset(),
-) -> None:
+def refuse_claim(problems: Iterable[Problem], denied: Iterable[Problem] = ()) -> None:
     """Refuse the claim with all its problems at once, if there are any.
 
     Args:
         problems: what is invalid under any plan.
         denied: what its plan does not allow.
-        withdrawn: see Refused.
 
     Raises:
         Refused: with reason InvalidClaim.
@@ -60,5 +51,4 @@ def refuse_claim(
     found = (*denied, *problems)
     if found:
         text = "; ".join(map(str, found))
-        invalid = LiveReason.INVALID_CLAIM
-        raise Refused(invalid, text, problems=found, denied=bool(denied), withdrawn=withdrawn)
+        raise Refused(LiveReason.INVALID_CLAIM, text, problems=found, denied=bool(denied))

@@ -1,15 +1,16 @@
 """RunFunction: read the request, call the pure modules, write the response."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from apis.conditions import ClaimConditionType, LiveReason
 from function import report
-from function.answer import conditions, departing, field_names, pacing, response, status, withdrawing
+from function.answer import conditions, departing, field_names, pacing, response, status
 from function.answer.conditions import Looked, Told
 from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
@@ -143,14 +144,7 @@ def _refuse(
         return _await(req, rsp, composite, finding, told)
     if former:
         response.set_ttl(rsp, _UNDER_WAY_TTL)
-    if withdrawing.keep_rest(req, rsp, seen, refusal.withdrawn):
-        # Not FATAL, after which Crossplane would change nothing. The next call is.
-        rsp.desired.composite.ready = fnv1.READY_FALSE
-        rsp.conditions.extend(response.conditions(composite, finding, told))
-        response.tell(rsp, composite, finding, told)
-        response.set_ttl(rsp, _UNDER_WAY_TTL)
-    else:
-        response.refuse(rsp, composite, refusal, finding, told)
+    response.refuse(rsp, composite, refusal, finding, told)
     return _answer(rsp, composite, finding.reason, refusal.message, refused=True)
 
 
@@ -173,16 +167,21 @@ def order(
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     asked = claim.read(req.observed.composite)
     chosen = plans.choose(offered, asked.spec.plan)
+    others = offered.distributions_but_of(chosen.name)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
-    kept = beyond & _served(seen) if beyond else beyond
+    kept = beyond & _served(seen, others - {chosen.plan.distribution_id}) if beyond else beyond
     former = compose.former_names(asked.domains, seen)
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former, others)
 
 
-def _served(seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
-    """The domains that the claim's tenants have in CloudFront, as the provider observed them."""
+def _served(seen: Mapping[str, ObservedTenant], others: frozenset[str]) -> frozenset[str]:
+    """The domains that the claim's tenants have in CloudFront, as the provider observed them. A tenant at one
+    of these other plans' distributions got them under another plan."""
     return frozenset(
-        domain for each in seen.values() if each.exists and not each.deleted for domain in each.domain_states
+        domain
+        for each in seen.values()
+        if each.exists and not each.deleted and each.asked.distribution_id not in others
+        for domain in each.domain_states
     )
 
 
@@ -204,6 +203,8 @@ class Composed:
     """Whether former tenants of the claim exist, as far as it needs them."""
     departing: bool = False
     """Whether resources that the claim no longer wants stay until their policy is the claim's."""
+    unchanged: Mapping[str, bool] = field(default_factory=dict)
+    """Composed resources that stay as they are, and whether each is ready."""
 
     @property
     def ttl(self) -> float:
@@ -235,6 +236,7 @@ def _compose(
     composite = order.composite
     former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
+    composed = replace(composed, resources=composed.resources + _unchanged(req, order, composed.unchanged))
     _check_names(req, composed.resources)
     _check_control(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
@@ -251,6 +253,19 @@ def _compose(
     response.tell(rsp, composite, composed.finding, composed.told)
     _pass_connection_details(req, rsp, composite, composed.tenants)
     return composed
+
+
+def _unchanged(req: fnv1.RunFunctionRequest, order: Order, ready: Mapping[str, bool]) -> bytes:
+    """These resources as they are, but suspended as the claim asks: that is for emergencies."""
+    resources = []
+    for name, holds in ready.items():
+        resource = Struct()
+        resource.CopyFrom(req.observed.resources[name].resource)
+        if not compose.is_group(name):
+            parameters = resource.get_or_create_struct("spec").get_or_create_struct("forProvider")
+            parameters["enabled"] = not order.claim.spec.suspended
+        resources.append(response.kept(name, resource, ready=holds))
+    return b"".join(resources)
 
 
 def _check_names(req: fnv1.RunFunctionRequest, resources: bytes) -> None:
@@ -308,11 +323,16 @@ def _derive(
     # Domains that move between tenants are served, even while one of the tenants is being created.
     served = wanted.switching and finding.live
     admitted = pacing.admitted(looked)
-    resources = [
-        _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
-        for each in admitted
-    ]
-    if wanted.dedicated:
+    resources, unchanged = [], {}
+    if wanted.unchanged:
+        unchanged = {each.wanted.resource_name: each.finding.satisfied for each in looked}
+        unchanged |= {name: seen[name].ready.holds for name in wanted.groups}
+    else:
+        resources = [
+            _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
+            for each in admitted
+        ]
+    if wanted.dedicated and not wanted.unchanged:
         resources.append(_connection_group(order, group_name, group))
     waiting = wanted.unserved(order.claim.domains) if finding.live else []
     if waiting:
@@ -350,6 +370,7 @@ def _derive(
         told=told,
         conditions=response.conditions(order.composite, finding, told),
         former=bool(former),
+        unchanged=unchanged,
     )
 
 

@@ -144,24 +144,25 @@ def derive(claims: Iterable[ReportedClaim], most_rows: int) -> dict[str, Any]:
     ordered = sorted(claims, key=lambda claim: (claim.namespace, claim.name))
     needing = [claim for claim in ordered if claim.needs_somebody]
     needing.sort(key=lambda claim: (claim.phase != Phase.FAILED, claim.phase, claim.reason))
-    needing = _in_turns(needing)
+    listed = _in_turns(needing)[:most_rows]
+    listed.sort(key=lambda claim: claim.phase != Phase.FAILED)
     return {
         "claims": len(ordered),
         "byPhase": dict(sorted(Counter(claim.phase for claim in ordered).items())),
         "byReason": dict(sorted(Counter(claim.reason for claim in ordered).items())),
-        "attention": [claim.row() for claim in needing[:most_rows]],
-        "notListed": max(0, len(needing) - most_rows),
+        "attention": [claim.row() for claim in listed],
+        "notListed": len(needing) - len(listed),
     }
 
 
 def _in_turns(claims: Iterable[ReportedClaim]) -> list[ReportedClaim]:
-    """Failed ones first, and of these the first of each namespace: one namespace must not fill the report."""
-    turns: Counter[tuple[bool, str]] = Counter()
+    """The first claim of each namespace, then the second of each, and so on: one namespace must not fill the
+    report. In each turn, failed ones come first."""
+    turns: Counter[str] = Counter()
     placed = []
     for claim in claims:
-        group = (claim.phase != Phase.FAILED, claim.namespace)
-        placed.append((group[0], turns[group], claim))
-        turns[group] += 1
+        placed.append((turns[claim.namespace], claim.phase != Phase.FAILED, claim))
+        turns[claim.namespace] += 1
     return [claim for *_, claim in sorted(placed, key=lambda each: each[:2])]
 
 

@@ -77,6 +77,11 @@ _READY: Final = {
 
 def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     """Add a composed resource to the desired state as it was observed."""
+    state.MergeFromString(kept(name, seen, ready=ready))
+
+
+def kept(name: str, seen: Struct, *, ready: bool) -> bytes:
+    """A composed resource as it was observed, as one of a serialized State."""
     kept = Struct()
     for key in ("apiVersion", "kind", "spec"):
         if key in seen.fields:
@@ -84,7 +89,7 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     annotations = structs.child(seen, "metadata", "annotations")
     if annotations is not None:
         kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
-    state.MergeFromString(composed(name, kept.SerializeToString(), ready=ready))
+    return composed(name, kept.SerializeToString(), ready=ready)
 
 
 def conditions(composite: Composite, finding: Finding, told: Iterable[Told]) -> tuple[fnv1.Condition, ...]:

@@ -4,7 +4,9 @@ confirms it.
     change                                       until it is confirmed
     isolation Shared <-> PerDomain, if the       the domains stay with their tenants
     domains cannot move without a gap
-    another distribution, by plan or by claim    the tenants stay with their distribution
+    another distribution, as the plan changed    the tenants stay with their distribution
+    another distribution, as the claim changed
+    to another plan                              the tenants stay as they are
     no longer a connection group of its own      the group stays
 
 The claim's author confirms with the annotation `edgetenants.io/confirm: <token>`; several tokens are
@@ -64,6 +66,10 @@ class Wanted:
     """Whether the claim's domains are moving from the tenants of one isolation to those of the other."""
     parked: frozenset[str] = frozenset()
     """Parking names that tenants may have while others have the claim's domains."""
+    unchanged: bool = False
+    """Whether the tenants stay as they are, without anything new of the claim or its plan."""
+    groups: tuple[str, ...] = ()
+    """The composed resource names of connection groups that stay with them."""
 
     def unserved(self, domains: Iterable[str]) -> list[str]:
         """Those of the claim's domains that no tenant has while a step waits."""
@@ -81,12 +87,63 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     kept = {name: each for name, each in seen.items() if not each.deleted}
     # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold.
     held = {name: each for name, each in seen.items() if each.exists}
+    if waits := _under_another_plan(order, kept.keys() & held.keys(), seen):
+        return _unchanged(order, kept, waits)
     tenants, waiting, switching = _isolated(order, kept)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
         tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
     return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, seen))
+
+
+def _under_another_plan(
+    order: Order, serving: Iterable[str], seen: Mapping[str, ObservedTenant]
+) -> tuple[Move, ...]:
+    """The moves to the claim's new plan that wait. Another plan has the tenants' distribution, and what the
+    new plan allows is not allowed there."""
+    others = order.other_distributions - {order.chosen.plan.distribution_id}
+    asked = [seen[name].asked for name in serving if seen[name].asked.distribution_id in others]
+    needs = _same_config(order, {each.config for each in asked})
+    until = " Until then, the tenants stay as they are, and only spec.suspended changes them."
+    moves = [_move(order, old) for old in sorted({each.distribution_id for each in asked})]
+    return tuple(
+        replace(each, would=each.would + until, needs=needs)
+        for each in moves
+        if needs or each.token not in order.composite.confirmed
+    )
+
+
+def _same_config(order: Order, present: Iterable[tuple[str, str]]) -> str:
+    """What is needed before tenants with these provider configs can move to the claim's new plan."""
+    reference = order.chosen.plan.provider_config_ref
+    own = (reference.kind if order.composite.namespaced else "", reference.name)
+    others = sorted({name for kind, name in present if name and (kind, name) != own})
+    if not others:
+        return ""
+    # Its deletion would look for the tenant in the other account, too.
+    return (
+        f"A tenant stays in its AWS account, and {order.chosen.path('providerConfigRef')} is "
+        f"{reference.name}, not {_names(others)}. Revert the change, and make a new claim for this plan."
+    )
+
+
+def _unchanged(order: Order, kept: Mapping[str, ObservedTenant], waiting: tuple[Move, ...]) -> Wanted:
+    tenants = tuple(
+        WantedTenant(
+            name,
+            tuple(sorted(each.asked.domains)),
+            not order.claim.spec.suspended,
+            each.asked.distribution_id,
+            each.asked.own_group,
+            own=next(iter(each.asked.domains), None) if name != compose.TENANT else None,
+        )
+        for name, each in kept.items()
+        if not compose.is_group(name)
+    )
+    groups = tuple(filter(compose.is_group, kept))
+    dedicated = any(each.dedicated for each in tenants)
+    return Wanted(tenants, dedicated, waiting, unchanged=True, groups=groups)
 
 
 def _parked(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
@@ -245,12 +302,7 @@ def _on_distribution(
         return tenants, ()
     having = [held[each.resource_name] for each in tenants if each.resource_name in held]
     moves = {
-        old: Move(
-            f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the "
-            "domains. The move changes origin, certificate and rules at once."
-            f"{_created_again(each for each in having if each.asked.distribution_id == old)}",
-            naming.token(f"distribution {old} {asked}"),
-        )
+        old: _move(order, old, (each for each in having if each.asked.distribution_id == old))
         for old in sorted(others)
     }
     waiting = {old: move for old, move in moves.items() if move.token not in order.composite.confirmed}
@@ -259,6 +311,16 @@ def _on_distribution(
         for each, old in zip(tenants, present, strict=True)
     )
     return tuple(kept), tuple(waiting.values())
+
+
+def _move(order: Order, old: str, having: Iterable[ObservedTenant] = ()) -> Move:
+    """The move of tenants from their distribution to the plan's."""
+    asked = order.chosen.plan.distribution_id
+    return Move(
+        f"{order.chosen.path('distributionId')} is distribution {asked}, but {old} serves the domains. The "
+        f"move changes origin, certificate and rules at once.{_created_again(having)}",
+        naming.token(f"distribution {old} {asked}"),
+    )
 
 
 def _present(seen: ObservedTenant | None, asked: str) -> str:

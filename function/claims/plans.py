@@ -53,6 +53,10 @@ class Plans:
         """The names of all plans. Includes invalid ones, because they exist and will be corrected."""
         return sorted({*self.sound, *self.broken})
 
+    def distributions_but_of(self, name: str) -> frozenset[str]:
+        """The distributions of all valid plans but one."""
+        return frozenset(each.plan.distribution_id for plan, each in self.sound.items() if plan != name)
+
     def with_sources(self, sources: Iterable[tuple[str, Any]]) -> "Plans":
         """These plans and those of the sources, each a name and its `plans`. Of plans with the same name, the
         last one is used."""

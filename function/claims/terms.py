@@ -78,7 +78,7 @@ def agree(composite: Composite, claim: Claim, chosen: ChosenPlan, kept: frozense
         *_denied_domains(namespace, claim, chosen, without),
         *_too_many(claim, chosen),
     )
-    refuse_claim(_impossible(claim, chosen, terms), denied, withdrawn=without)
+    refuse_claim(_impossible(claim, chosen, terms), denied)
     return terms
 
 

@@ -73,6 +73,8 @@ class Order:
     terms: Terms
     former_names: Mapping[str, str] = field(default_factory=dict)
     """The composed resource names, by domain, of tenants that have one with a shorter hash."""
+    other_distributions: frozenset[str] = frozenset()
+    """The distributions of all other plans."""
 
     def name_of(self, domain: str, isolation: Isolation) -> str:
         """The composed resource name of the tenant that serves a domain."""

@@ -56,6 +56,8 @@ class Asked:
     distribution_id: str = ""
     own_group: bool = False
     """Whether it is in the claim's own connection group."""
+    config: tuple[str, str] = ("", "")
+    """Kind and name of its provider config. The kind is empty in a cluster-scoped resource."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def read(resource: Struct) -> ObservedTenant:
         exists=bool(id_ or created),
         deleted=bool(deleted),
         generation=structs.whole_number(metadata, "generation"),
-        asked=_asked(structs.child(resource, "spec", "forProvider")),
+        asked=_asked(structs.child(resource, "spec")),
         conditions=_conditions(status),
         enabled=structs.flag(at_provider, "enabled"),
         domain_states=dict(
@@ -160,12 +162,15 @@ def read(resource: Struct) -> ObservedTenant:
     )
 
 
-def _asked(parameters: Struct | None) -> Asked:
+def _asked(spec: Struct | None) -> Asked:
+    parameters, config = structs.child(spec, "forProvider"), structs.child(spec, "providerConfigRef")
+    kind, name = structs.texts_at(config, ("kind", "name"))
     return Asked(
         domains=frozenset(structs.texts(parameters, "domains")),
         enabled=structs.flag(parameters, "enabled"),
         distribution_id=structs.text(parameters, "distributionId"),
         own_group=structs.child(parameters, "connectionGroupIdSelector") is not None,
+        config=(kind, name),
     )
 
 

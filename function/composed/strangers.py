@@ -102,5 +102,11 @@ def _problem(resource: Struct, composite: Struct) -> Problem:
         if structs.text(composite, "metadata", "namespace")
         else "spec.resourceRefs"
     )
+    label, own = _label(structs.child(resource, "metadata")), structs.text(composite, "metadata", "name")
     got = f"{kind} {name}, which Crossplane would delete; remove it from the list"
+    if label not in ("", own):
+        got = (
+            f"{kind} {name}, which has no controller, and is {label}'s by its label {COMPOSITE_LABEL}; "
+            "remove it from the list"
+        )
     return Problem(path, "resources that this claim composed and controls", got)

@@ -23,6 +23,8 @@ from function.findings.other_tenants import IN_CONFLICT
 from function.protocol import requirements, structs
 
 REQUIREMENT: Final = "former-tenants"
+NESTED_REQUIREMENT: Final = "former-tenants-by-label"
+"""For a composite whose label names another one: that may be its own author's doing."""
 _CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
 """Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 _LONGEST_LABEL: Final = 63
@@ -45,13 +47,13 @@ def require(
     """
     if not _are_needed(req, composite, seen):
         return
-    labels = _labels(composite)
     kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
-    selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
-    selector.match_labels.labels.update(labels)
-    if composite.namespaced:
-        selector.namespace = composite.namespace
-    requirements.require(req, rsp, REQUIREMENT, selector)
+    for name, labels in _labels(composite).items():
+        selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
+        selector.match_labels.labels.update(labels)
+        if composite.namespaced:
+            selector.namespace = composite.namespace
+        requirements.require(req, rsp, name, selector)
 
 
 def gather(
@@ -61,13 +63,15 @@ def gather(
     them yet."""
     if not _are_needed(req, composite, seen):
         return ()
-    answer = requirements.answer(req, REQUIREMENT)
-    if answer is None:
-        return None
+    answers = [requirements.answer(req, name) for name in _labels(composite)]
     present = {structs.text(each.resource, "metadata", "name") for each in req.observed.resources.values()}
-    own = (item.resource for item in answer.items if _is_own(item.resource, composite))
-    found = [observed.read(resource) for resource in own]
-    return tuple(sorted((each for each in found if each.name not in present), key=lambda each: each.name))
+    found: dict[str, ObservedTenant] = {}
+    for answer in answers:
+        if answer is None:
+            return None
+        own = (item.resource for item in answer.items if _is_own(item.resource, composite))
+        found |= {each.name: each for each in map(observed.read, own) if each.name not in present}
+    return tuple(found[name] for name in sorted(found))
 
 
 def _is_own(tenant: Struct, composite: Composite) -> bool:
@@ -88,8 +92,8 @@ def _group(api_version: str) -> str:
 def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterable[ObservedTenant]) -> bool:
     if not is_suspended(req) and not any(map(_lacks_domains, seen)):
         return False
-    fits = all(0 < len(value) <= _LONGEST_LABEL for value in _labels(composite).values())
-    return fits and requirements.readable(req)
+    values = (value for labels in _labels(composite).values() for value in labels.values())
+    return all(0 < len(value) <= _LONGEST_LABEL for value in values) and requirements.readable(req)
 
 
 def _lacks_domains(seen: ObservedTenant) -> bool:
@@ -104,9 +108,14 @@ def is_suspended(req: fnv1.RunFunctionRequest) -> bool:
     return structs.flag(req.observed.composite.resource, "spec", "suspended") or False
 
 
-def _labels(composite: Composite) -> dict[str, str]:
-    if composite.claim is None:
-        # A composite that another one composes has the other one's name there.
-        return {COMPOSITE_LABEL: dict(composite.labels).get(COMPOSITE_LABEL) or composite.name}
-    # A legacy composite's name has random characters: a claim that is created again gets another composite.
-    return dict(zip(_CLAIM, composite.claim, strict=True))
+def _labels(composite: Composite) -> dict[str, dict[str, str]]:
+    """The labels of the tenants, by requirement."""
+    if composite.claim is not None:
+        # A legacy composite's name is random: a claim that is created again gets another composite.
+        return {REQUIREMENT: dict(zip(_CLAIM, composite.claim, strict=True))}
+    wanted = {REQUIREMENT: {COMPOSITE_LABEL: composite.name}}
+    # A composite that another one composes has the other one's name there, and its tenants have it too.
+    label = dict(composite.labels).get(COMPOSITE_LABEL)
+    if label and label != composite.name:
+        wanted[NESTED_REQUIREMENT] = {COMPOSITE_LABEL: label}
+    return wanted

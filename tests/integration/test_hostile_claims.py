@@ -262,6 +262,41 @@ def protected_references(world: World) -> Iterator[None]:
     world.kubectl("delete", "-f", policy)
 
 
+@pytest.fixture
+def enforced_compositions(world: World) -> Iterator[None]:
+    """Another policy that a platform team may apply."""
+    policy = str(ROOT / "package" / "compositions.yaml")
+    world.kubectl("apply", "-f", policy)
+    yield
+    world.kubectl("delete", "-f", policy)
+
+
+@pytest.mark.usefixtures("enforced_compositions")
+def test_a_claim_does_not_choose_its_composition(green: Team) -> None:
+    """Without the policy, core follows a revision of any Composition that the claim names."""
+    revision = {"compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": "others-1"}}
+    asks = claim(green, "chooses", crossplane=revision)
+    dry, words = ("create", "--dry-run=server", "-f", "-"), "choose the Composition of a claim"
+    green.wait("the policy", lambda: words in attempt(green, *dry, given=json.dumps(asks)), 30)
+    green.apply(claim(green, "steady"))
+    green.wait_ready("steady")
+    patch = ("patch", "tenantclaim", "steady", "-n", green.namespace, "--type=merge", "-p")
+    for field, value in (*revision.items(), ("compositionRef", {"name": "others"})):
+        assert words in green.refused(*patch, json.dumps({"spec": {"crossplane": {field: value}}}))
+    green.world.kubectl(*patch, json.dumps({"spec": {"suspended": True}}))
+    green.delete("steady")
+    green.wait("its tenant to go", lambda: not green.tenants("steady"), 60)
+
+
+def attempt(team: Team, *args: str, given: str) -> str:
+    """What the API server says when it refuses; empty if it does not."""
+    try:
+        team.world.kubectl(*args, input=given)
+    except WorldError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.usefixtures("protected_references")
 def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Team) -> None:
     """Without the policy, a tenant that is taken from the list serves on, and its claim shows nothing."""

@@ -110,6 +110,29 @@ def test_a_move_to_another_distribution_waits_for_the_claims_word(
         claims.wait_gone(["mover"])
 
 
+def test_a_claim_does_not_take_its_rights_to_the_distribution_of_another_plan(
+    claims: Claims, world: World, other_distribution: str
+) -> None:
+    strict = {"distributionId": "E1EDGETENANTS", "allow": {"domains": ["*.example.com"]}}
+    lax = {"distributionId": other_distribution, "allow": {"override": ["parameters"], "wildcards": True}}
+    with added_plans(world, {"strict": strict, "lax": lax}):
+        claims.apply(claims.claim("acme", plan="strict"))
+        claims.wait_ready("acme")
+        before, spec = claims.tenants("acme"), claims.managed("acme")["spec"]
+        more = {"plan": "lax", "domains": ["acme.example.com", "*.acme.com"], "parameters": {"tier": "blue"}}
+        claims.patch("acme", more)
+        claims.wait("it to be blocked", lambda: told(claims.get("acme"), "Blocked", "AwaitingApproval"))
+        assert claims.managed("acme")["spec"] == spec
+        claims.patch("acme", {"suspended": True})
+        claims.wait("the suspension", lambda: not claims.tenants("acme")[0]["Enabled"])
+        assert [tenant["Domains"] for tenant in claims.tenants("acme")] == [
+            each["Domains"] for each in before
+        ]
+        assert claims.tenants("acme")[0]["Parameters"] == before[0]["Parameters"]
+        claims.delete("acme")
+        claims.wait_gone(["acme"])
+
+
 def told(claim: Object, type_: str, reason: str) -> Object | None:
     found = condition(claim, type_)
     return found if found.get("reason") == reason else None
@@ -132,26 +155,6 @@ def test_a_narrower_plan_takes_nothing_down_and_lets_nothing_new_in(claims: Clai
         assert [each["Domain"] for each in there["Domains"]] == ["acme.example.com"]
         claims.patch("acme", {"plan": "standard", "domains": ["acme.example.com"]})
         claims.wait("nothing to review", lambda: reviewed(claims)["status"] == "False")
-
-
-def test_a_domain_that_the_plan_no_longer_allows_is_not_taken_later(claims: Claims, world: World) -> None:
-    wanted = "wanted.acme.com"
-    claims.apply(claims.claim("holder", domains=[wanted]))
-    claims.wait_ready("holder")
-    claims.apply(claims.claim("waits", domains=[wanted]))
-    claims.wait("the conflict", lambda: told(claims.get("waits"), "Live", "DomainConflict"))
-    narrow = {"distributionId": "E1EDGETENANTS", "allow": {"domains": ["**.example.com"]}}
-    with added_plans(world, {"narrow": narrow}):
-        claims.patch("waits", {"plan": "narrow"})
-        claims.wait("the refusal", lambda: told(claims.get("waits"), "Live", "InvalidClaim"))
-        claims.wait("its managed resource to go", lambda: not claims.managed("waits"))
-        claims.delete("holder")
-        claims.wait_gone(["holder"])
-        claims.wait("the holder's tenant to go", lambda: not claims.tenants("holder"))
-        touch(claims, "waits")
-        claims.wait("it to be refused still", lambda: told(claims.get("waits"), "Degraded", "ClaimRefused"))
-        assert claims.managed("waits") == {}
-        assert claims.tenants("waits") == []
 
 
 def reviewed(claims: Claims) -> Object:

@@ -2,7 +2,6 @@
 
 from tests.mutants.mutation import Mutation
 
-_WITHDRAWING = ("unit/function/answer/test_withdrawing.py",)
 _STRANGERS = ("unit/function/composed/test_strangers.py",)
 
 FUNCTION_DOMAINS: tuple[Mutation, ...] = (
@@ -25,16 +24,64 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "what was only asked for counts as served",
         "fn.py",
-        "not each.deleted for domain in each.domain_states\n",
-        "not each.deleted for domain in each.asked.domains\n",
+        "        for domain in each.domain_states\n",
+        "        for domain in each.asked.domains\n",
         "a domain that CloudFront never gave the claim outlives the plan that forbids it",
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "a claim takes domains along to a plan that does not allow them",
+        "fn.py",
+        " and each.asked.distribution_id not in others\n",
+        "\n",
+        "allow.domains of a plan does not bind a claim that comes from another plan",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a claim gets what its new plan allows at the distribution of the old one",
+        "changes/moves.py",
+        "    if waits := _under_another_plan(order, kept.keys() & held.keys(), seen):\n",
+        "    if waits := ():\n",
+        "parameters that no plan allows there select another team's origin",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a claim changes to a plan of another account",
+        "changes/moves.py",
+        "        if needs or each.token not in order.composite.confirmed\n",
+        "        if each.token not in order.composite.confirmed\n",
+        "its deletion leaves the tenant serving in the former account",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a claim whose move to another plan waits cannot be suspended",
+        "fn.py",
+        '            parameters["enabled"] = not order.claim.spec.suspended\n',
+        "            pass\n",
+        "an emergency waits for the decision about the plan",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "a composite with the label of another one hides its former tenants",
+        "findings/former_tenants.py",
+        "    if label and label != composite.name:\n",
+        "    if False:\n",
+        "Suspended is True while one of them serves",
+        ("unit/function/findings/test_former_tenants.py",),
+    ),
+    Mutation(
+        "failed claims of one namespace fill the report",
+        "report.py",
+        "key=lambda each: each[:2])",
+        "key=lambda each: (each[1], each[0]))",
+        "nobody sees what others need",
+        ("unit/function/test_report.py",),
+    ),
+    Mutation(
         "tenants that are going keep domains",
         "fn.py",
-        " if each.exists and not each.deleted for domain in each.domain_states",
-        " for domain in each.domain_states",
+        "        if each.exists and not each.deleted and each.asked",
+        "        if each.asked",
         "a claim gets back what the plan took from it",
         ("unit/function/test_cases.py",),
     ),
@@ -167,38 +214,6 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         _STRANGERS,
     ),
     Mutation(
-        "a domain that the plan no longer allows stays in a resource that waits for it",
-        "fn.py",
-        "    if withdrawing.keep_rest(req, rsp, seen, refusal.withdrawn):\n",
-        "    if False:\n",
-        "the claim gets it when its holder gives it up",
-        _WITHDRAWING,
-    ),
-    Mutation(
-        "a refusal that withdraws a domain takes what the tenant has, too",
-        "answer/withdrawing.py",
-        " or frozenset(seen.domain_states)",
-        "",
-        "a live tenant is deleted",
-        _WITHDRAWING,
-    ),
-    Mutation(
-        "a tenant whose domains are unknown is deleted with a withdrawn domain",
-        "answer/withdrawing.py",
-        "    return not seen.exists or bool(_rest(seen, withdrawn))\n",
-        "    return True\n",
-        "a tenant of a restored claim is deleted",
-        _WITHDRAWING,
-    ),
-    Mutation(
-        "a claim that withdraws a domain is ready",
-        "fn.py",
-        "        rsp.desired.composite.ready = fnv1.READY_FALSE\n        rsp.conditions",
-        "        rsp.conditions",
-        "a claim without a tenant counts as ready",
-        _WITHDRAWING,
-    ),
-    Mutation(
         "a claim may have the label of another one",
         "claims/claim.py",
         '    _check_label(structs.child(observed.resource, "metadata"))\n',
@@ -241,8 +256,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a report lists as many claims of one namespace as there are",
         "report.py",
-        "    needing = _in_turns(needing)\n",
-        "",
+        "_in_turns(needing)[:most_rows]\n",
+        "needing[:most_rows]\n",
         "one namespace hides the failures of all others",
         ("unit/function/test_report.py",),
     ),

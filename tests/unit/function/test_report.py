@@ -173,6 +173,8 @@ def test_one_namespace_does_not_fill_the_report() -> None:
         ("shop", "a1"),
     ]
     assert found["notListed"] == 29
+    found = report(*many, waits, mostRows=3)
+    assert [row["name"] for row in found["attention"]] == ["a0", "a1", "w"]
 
 
 @pytest.mark.parametrize("reason", ["ReconcilePaused", "ReconcileError"])

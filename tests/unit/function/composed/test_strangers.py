@@ -98,3 +98,9 @@ def test_a_legacy_composite_may_have_cluster_scoped_resources() -> None:
     req = building.request(observed={"of-another-step": CLUSTER_ROLE})
     del req.observed.composite.resource.fields["metadata"].struct_value.fields["namespace"]
     assert strangers.find(req) == []
+
+
+def test_what_another_composite_composed_is_said_to_be_its() -> None:
+    said = refused({UNWANTED: {"metadata": {**FREE, "labels": {"crossplane.io/composite": "other"}}}})
+    assert "DistributionTenant orphan, which has no controller, and is other's by its label" in said
+    assert "delete" not in said

@@ -8,7 +8,7 @@ import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function import fn
-from function.findings.former_tenants import REQUIREMENT
+from function.findings.former_tenants import NESTED_REQUIREMENT, REQUIREMENT
 from tests.unit.function import building
 from tests.unit.function.test_cases import LEGACY
 
@@ -198,6 +198,20 @@ def test_a_suspended_claim_requires_the_tenants_with_its_label() -> None:
 
     assert (selector.kind, selector.namespace) == ("DistributionTenant", "shop")
     assert dict(selector.match_labels.labels) == {"crossplane.io/composite": "acme"}
+
+
+def test_a_composite_with_the_label_of_another_one_requires_those_with_its_name_too() -> None:
+    controller = {"kind": "App", "name": "parent", "uid": "u-2", "controller": True}
+    nested = {"labels": {"crossplane.io/composite": "parent"}, "ownerReferences": [controller]}
+    req = asked(xr={"metadata": nested})
+    required = building.run(req).requirements.resources
+    labels = {name: each.match_labels.labels["crossplane.io/composite"] for name, each in required.items()}
+    assert labels == {REQUIREMENT: "acme", NESTED_REQUIREMENT: "parent"}
+
+    for name in labels:
+        found = {REQUIREMENT: (), NESTED_REQUIREMENT: (), name: [former()]}
+        assert suspended(building.reconcile(req, found))[0] == "False"
+    assert suspended(building.reconcile(req, {REQUIREMENT: (), NESTED_REQUIREMENT: ()}))[0] == "True"
 
 
 def test_a_legacy_claim_requires_them_by_the_claims_labels() -> None:
