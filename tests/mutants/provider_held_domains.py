@@ -52,6 +52,14 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         ("contract/test_kept_domains.py",),
     ),
     Mutation(
+        "a domain in AWS may have the key of another tenant's name",
+        "cloudfront/safety/kept_domains.py",
+        'for domain in domains if "_" not in domain)',
+        "for domain in domains)",
+        "a team adds such a domain to its own tenant, and another team's tenant is not recreated",
+        _KEPT,
+    ),
+    Mutation(
         "what cannot be looked at holds nothing",
         "records/life.py",
         "if use.held is None or _was_held(record, use):",

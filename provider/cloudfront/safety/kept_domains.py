@@ -229,7 +229,7 @@ class Keeper:
         if not self._kept.known:
             # The holders are unknown. A write waits for the records; an observation does not.
             return
-        new, others = self._unrecorded(mr, has), self._others(mr, seen.domains)
+        new, others = self._unrecorded(mr, has), self._others(mr, _kept(seen.domains))
         if not new and not others:
             return
         matters = bool(others) and judgement.writes(mr) and not mr.deleted
@@ -286,7 +286,8 @@ class Keeper:
             ExternalError: the tags cannot be read.
         """
         try:
-            new = self._unrecorded(mr, frozenset(domains).intersection(seen.active_domains))
+            lost = frozenset(domains).intersection(seen.active_domains)
+            new = self._unrecorded(mr, _kept(lost))
             if new and self._proves(mr, seen):
                 self._kept.hold(new, identity.namespace_of(mr))
         except RecordsFailed as error:
@@ -319,7 +320,7 @@ class Keeper:
         Raises:
             NotYet: the records cannot be read at present.
         """
-        return self.refusals(mr, {*seen.domains, *self._name(mr, seen)})
+        return self.refusals(mr, {*_kept(seen.domains), *self._name(mr, seen)})
 
     def refusals(self, mr: Managed, domains: Iterable[str]) -> Mapping[str, str]:
         """Return the domains that this resource may not have, each with its message. Before it refuses a
@@ -354,7 +355,7 @@ class Keeper:
 
     def _has(self, mr: Managed, seen: Observed) -> frozenset[str]:
         """Return what may be recorded."""
-        return frozenset(seen.active_domains) | self._name(mr, seen)
+        return _kept(seen.active_domains) | self._name(mr, seen)
 
     def _name(self, mr: Managed, seen: Resource) -> frozenset[str]:
         """Return the key of its name, even if the resource refers to it by id: the record identifies the
@@ -427,6 +428,12 @@ def taken(field: str, domain: str, place: str) -> str:
         f"{field}: {domain} is kept for another namespace, whose tenant serves or served it. Remove it "
         f"here, or have an administrator release it: {place}"
     )
+
+
+def _kept(domains: Iterable[str]) -> frozenset[str]:
+    """Return those domains in AWS that are kept. One with an underscore is not: no spec can list it, and its
+    key could be that of a name, whose record would belong to whoever added the domain."""
+    return frozenset(domain for domain in domains if "_" not in domain)
 
 
 def asked(mr: Managed) -> frozenset[str]:

@@ -136,6 +136,22 @@ def test_a_domain_that_is_not_active_is_not_recorded(api):
     assert holders(api) == [None, "shop"]
 
 
+def test_a_domain_with_the_key_of_a_name_is_not_recorded(api):
+    world, name = serving(api), "_tenant.123456789012.blue.shop"
+    for policy in ("Report", "Enforce"):
+        world.obj["spec"]["driftPolicy"] = policy
+        world.cloudfront.edit("dt_1", domains={DOMAINS[0]: "active", DOMAINS[1]: "active", name: "active"})
+        world.clock.advance(61)
+        world.reconcile()
+        world.context["kept"] = records(api)
+        assert world.context["kept"].holder(name) is None
+        world.restart()
+        world.reconcile()
+        assert records(api).holder(name) is None
+    assert name not in world.cloudfront.tenants["dt_1"].domains
+    assert holders(api) == ["shop", "shop"]
+
+
 @pytest.mark.parametrize("tags", [{}, {OWNER_TAG: OURS.replace("shop/", "sales/")}, {OWNER_TAG: "other/x"}])
 def test_a_tenant_that_is_not_ours_by_its_tag_is_not_recorded(api, tags):
     world = World()
