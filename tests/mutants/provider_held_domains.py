@@ -193,8 +193,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "domains are recorded that are not active",
         "cloudfront/safety/kept_domains.py",
-        "frozenset(seen.active_domains) | self._name",
-        "frozenset(seen.domains) | self._name",
+        "_kept(seen.active_domains) | self._name",
+        "_kept(seen.domains) | self._name",
         "a name is blocked by a tenant that can never serve it",
         _KEPT,
     ),

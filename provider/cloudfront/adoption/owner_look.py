@@ -34,7 +34,7 @@ from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS, OwnerProofs
 from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Dependencies, Peers
 from provider.cloudfront.state import identity
-from provider.cloudfront.state.observed import Observed
+from provider.cloudfront.state.observed import Observed, account_of
 
 __all__ = [
     "Looked",
@@ -307,7 +307,8 @@ def _accepted(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterV
         return verdict
     account.memory.proofs.drop(mr.uid)
     if account.memory.log_changes.is_new(mr.uid, "owner", (seen.id, owner)):
-        _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, owner=owner)
+        whose = {"account": account_of(seen.arn), "owner": owner}
+        _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, **whose)
     if verdict in _FREE:
         _check_offer(mr, seen, account, cluster)
     raise guards.adoption_refused(mr, seen, verdict, owner, account.installation)

@@ -31,7 +31,7 @@ from provider.cloudfront.memory.domain_holders import DomainHolders
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.state.identity import OWNER_TAG
-from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.state.observed import ObservedTenant, account_of
 
 __all__ = ["Holders"]
 
@@ -239,7 +239,8 @@ class Holders:
             self.moves |= dict.fromkeys(domains, disclosure.source(mr, installation, holder, owner))
             return
         for domain in domains:
-            self._note(domain, tenant=holder.name, tenant_id=holder.id, owner=owner)
+            whose = {"account": account_of(holder.arn), "owner": owner}
+            self._note(domain, tenant=holder.name, tenant_id=holder.id, **whose)
             words = f"{domain} is served by {disclosure.holder(mr, installation, holder, owner)}. {refusal}"
             yield Problem(Reason.DOMAIN_CONFLICT, f"{_FIELD}: {words}")
 

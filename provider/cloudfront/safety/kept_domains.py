@@ -432,7 +432,7 @@ def taken(field: str, domain: str, place: str) -> str:
 
 def _kept(domains: Iterable[str]) -> frozenset[str]:
     """Return those domains in AWS that are kept. One with an underscore is not: no spec can list it, and its
-    key could be that of a name, whose record would belong to whoever added the domain."""
+    key could be that of a name, whose record would belong to the one that added the domain."""
     return frozenset(domain for domain in domains if "_" not in domain)
 
 
