@@ -189,10 +189,26 @@ RECONCILER = (
     Mutation(
         "a Secret of another owner keeps the external resource from its spec",
         "reconcile/reconciler.py",
-        "            if not isinstance(failure.cause, (ExternalError, Forbidden)):\n",
+        "            if _passes(failure.cause):\n",
         "            if True:\n",
         "with a Secret, a user keeps a suspension by the platform team away",
-        ("reconcile/connection/test_connection.py",),
+        CONNECTION,
+    ),
+    Mutation(
+        "a Secret that the API server refuses keeps the external resource from its spec",
+        "reconcile/reconciler.py",
+        "(cause.transient or isinstance(cause, (AlreadyExists, Conflict)))",
+        "True",
+        "with a Secret that is immutable or full, a user keeps a suspension by the platform team away",
+        CONNECTION,
+    ),
+    Mutation(
+        "an update goes ahead of a Secret that a retry writes",
+        "reconcile/reconciler.py",
+        "(cause.transient or isinstance(cause, (AlreadyExists, Conflict)))",
+        "False",
+        "a busy API server turns Synced to False",
+        CONNECTION,
     ),
     Mutation(
         "an update whose details are not published is forgotten",

@@ -212,7 +212,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "any text is the name of a Secret",
         "reconcile/connection.py",
-        "    if not _NAME.fullmatch(name):\n",
+        "    if len(name) > LONGEST_OBJECT_NAME or not _NAME.fullmatch(name):\n",
         "    if False:\n",
         "bad input is told as a bug, or by the API server in other words",
         BOUNDS,

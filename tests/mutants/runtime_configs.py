@@ -246,4 +246,20 @@ CONNECTIONS = (
         "details that should be in a vault would lie in a Secret",
         ("reconcile/connection/test_published.py",),
     ),
+    Mutation(
+        "a name of any length is tried",
+        "reconcile/connection.py",
+        "len(name) > LONGEST_OBJECT_NAME or ",
+        "",
+        "a megabyte becomes part of a URL",
+        ("reconcile/connection/test_connection.py",),
+    ),
+    Mutation(
+        "names may have two dots in a row",
+        "api/references.py",
+        'r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"',
+        'r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"',
+        "a claim names a Secret that no one can create",
+        ("api/test_envelopes.py", "reconcile/connection/test_connection.py"),
+    ),
 )

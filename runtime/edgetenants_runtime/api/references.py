@@ -6,16 +6,18 @@ only are marked. A kind declares with `ReferenceField` what its fields may refer
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from .model import ApiModel, Bool, Kube, Scope
 
-ObjectName = Annotated[
-    str,
-    Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"),
-]
+OBJECT_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""Of names that Kubernetes accepts: neither `a..b` nor `a.-b`."""
+
+LONGEST_OBJECT_NAME: Final = 253
+
+ObjectName = Annotated[str, Field(min_length=1, max_length=LONGEST_OBJECT_NAME, pattern=OBJECT_NAME)]
 """The name of a Kubernetes object (RFC 1123 subdomain)."""
 
 NamespaceName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from edgetenants_runtime.api.annotations import CONNECTION_SECRET_TYPE, LABEL_OWNER_UID
+from edgetenants_runtime.api.references import LONGEST_OBJECT_NAME, OBJECT_NAME
 from edgetenants_runtime.bounds import excerpt
 from edgetenants_runtime.clock import Stopwatch
 from edgetenants_runtime.errors import ExternalError, Retry
@@ -23,8 +24,8 @@ from edgetenants_runtime.rules.meta import controller_reference
 __all__ = ["ConnectionPublisher"]
 
 _KUBERNETES_STORE = "default"
-_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-"""Close to Kubernetes' own rule. An invalid name must not become part of a URL path."""
+_NAME = re.compile(OBJECT_NAME)
+"""An invalid name must not become part of a URL path."""
 
 
 @dataclass(frozen=True)
@@ -194,10 +195,10 @@ def _targets(mr: Managed, provider_namespace: str) -> Iterator[_Target]:
 
 def _name(path: str, ref: Mapping[str, Any]) -> str:
     name = str(ref.get("name") or "")
-    if not _NAME.fullmatch(name):
+    if len(name) > LONGEST_OBJECT_NAME or not _NAME.fullmatch(name):
         raise ExternalError(
-            f"{path}.name: expected the name of a Secret (lower case letters, digits, - and .), got "
-            f"{excerpt(name)}",
+            f"{path}.name: expected the name of a Secret (lower case letters, digits, and - and . between "
+            f"them), got {excerpt(name)}",
             retry=Retry.poll(),
         )
     return name

@@ -20,7 +20,7 @@ from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient, Observation
 from edgetenants_runtime.kube.cache import ObjectChange
-from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotFound, NotServed
+from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
@@ -192,14 +192,14 @@ class _Pass(StatusWriter):
         return self.settle()
 
     def unpublished(self, details: Mapping[str, bytes]) -> StepFailed | None:
-        """Publish connection details. Return the failure if only a user can help, such as with a Secret of
-        another owner: the external resource must follow its spec nevertheless, or that Secret would keep a
-        change of the platform team from it."""
+        """Publish connection details. Return the failure unless a retry may help without anyone, such as with
+        a Secret of another owner, or one that the API server refuses: the external resource must follow its
+        spec nevertheless, or that Secret would keep a change of the platform team from it."""
         try:
             with step(Step.PUBLISH):
                 self.deps.connections.publish(self.mr, details)
         except StepFailed as failure:
-            if not isinstance(failure.cause, (ExternalError, Forbidden)):
+            if _passes(failure.cause):
                 raise
             return failure
         return None
@@ -574,6 +574,11 @@ def _after(seen: Observation, change: Change) -> Observation:
         at_provider=seen.at_provider if change.at_provider is None else change.at_provider,
         status={**seen.status, **change.status},
     )
+
+
+def _passes(cause: Exception) -> bool:
+    """A retry may help: the API server does not respond, or another client was faster."""
+    return isinstance(cause, KubeError) and (cause.transient or isinstance(cause, (AlreadyExists, Conflict)))
 
 
 def _nothing_was_made(cause: Exception) -> bool:

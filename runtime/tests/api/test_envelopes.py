@@ -12,7 +12,7 @@ from edgetenants_runtime.api.conditions import LastAsyncOperationReason as Last
 from edgetenants_runtime.api.managed import ClusterManagedSpec, ManagementPolicy, NamespacedManagedSpec
 from edgetenants_runtime.api.model import Kube
 from edgetenants_runtime.api.providerconfig import Credentials, ProviderConfigUsage
-from edgetenants_runtime.api.references import Reference
+from edgetenants_runtime.api.references import Reference, SecretReference
 
 
 def test_defaults_of_the_namespaced_envelope() -> None:
@@ -132,3 +132,14 @@ def test_annotations_are_crossplanes() -> None:
 def test_importable_without_a_kubernetes_client() -> None:
     code = "import sys, edgetenants_runtime.api as api; sys.exit('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["a..b", "a.-b", "a-.b", "a.", ".a", "A", "a" * 254, ""])
+def test_a_name_that_kubernetes_refuses_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="name"):
+        SecretReference(name=name)
+
+
+@pytest.mark.parametrize("name", ["a", "a-b.c-d", "a--b", "7", "a" * 253])
+def test_a_name_that_kubernetes_accepts_is_accepted(name: str) -> None:
+    assert SecretReference(name=name).name == name

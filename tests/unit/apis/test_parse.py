@@ -254,3 +254,10 @@ def test_a_list_whose_items_are_all_wrong_is_not_also_called_too_short():
     with pytest.raises(errors.InvalidInput) as refusal:
         tenantclaim.parse({"domains": []})
     assert [problem.path for problem in refusal.value.problems] == ["spec.domains"]
+
+
+@pytest.mark.parametrize("name", ["a..b", "a.-b", "a-.b", "a.", "A"])
+def test_a_secret_has_a_name_that_kubernetes_accepts(name: str) -> None:
+    with pytest.raises(errors.InvalidInput) as refusal:
+        tenantclaim.parse({"domains": ["a.de"], "connectionSecretName": name})
+    assert [problem.path for problem in refusal.value.problems] == ["spec.connectionSecretName"]

@@ -6,8 +6,10 @@ import pytest
 
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.kube.errors import Operation, refusal
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
+from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.testing import World, toy
 from edgetenants_runtime.testing.cases import ERROR, FAILED, OBSERVE, SETTLED_MR, conditions_of
 
@@ -105,3 +107,80 @@ def test_a_foreign_secret_does_not_keep_the_external_resource_from_its_spec() ->
     assert world.mr.status["applied"] == "2"
     assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
     assert "already exists and is not this resource's" in world.recorder.messages[-1]
+
+
+CONNECTION = "connection.crossplane.io/v1alpha1"
+CREATED, PATCHED = "create Secret", "patch Secret"
+
+
+@pytest.mark.parametrize(
+    ("write", "code", "reason", "details"),
+    [
+        (CREATED, 403, "Forbidden", {}),
+        (CREATED, 403, "Forbidden", {"name": "edge", "causes": [{"reason": "NamespaceTerminating"}]}),
+        (CREATED, 404, "NotFound", {"name": "shop", "kind": "namespaces"}),
+        (CREATED, 422, "Invalid", {"name": "edge"}),
+        (PATCHED, 422, "Invalid", {"name": "edge"}),
+        (PATCHED, 422, "Invalid", {"causes": [{"reason": "FieldValueTooLong", "field": "data"}]}),
+        (PATCHED, 413, "RequestEntityTooLarge", {}),
+    ],
+    ids=["forbidden", "namespace ends", "no namespace", "invalid", "immutable", "full", "too large"],
+)
+def test_a_secret_that_the_api_server_refuses_keeps_no_update_away(
+    write: str, code: int, reason: str, details: dict[str, Any]
+) -> None:
+    """The author of a claim can bring about each of them."""
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    world.external.change = Change(at_provider={"size": 2})
+    if write == PATCHED:
+        world.objects.put(SECRETS, secret(type=CONNECTION))
+    status = {"reason": reason, "message": "the reason in full", "details": details}
+    operation = Operation(write.split(maxsplit=1)[0], SECRETS, name="edge", namespace="shop")
+    world.objects.failing[write] = [refusal(operation, code, status) for _ in range(2)]
+    assert world.reconcile() == Outcome(Next.REAL_BACKOFF, failed=True)
+    assert world.journal == [
+        OBSERVE,
+        f"{write} shop/edge",
+        "external update acme",
+        f"{write} shop/edge",
+        "event Normal UpdatedExternalResource",
+        "event Warning CannotPublishConnectionDetails",
+        f"status {ERROR} atProvider",
+    ]
+    assert "the reason in full" in world.recorder.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(0, ""), (409, "AlreadyExists"), (409, "Conflict"), (500, ""), (429, "")], ids=str
+)
+def test_a_write_that_succeeds_when_repeated_is_repeated_before_the_update(code: int, reason: str) -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    operation = Operation("create", SECRETS, name="edge", namespace="shop")
+    world.objects.failing[CREATED] = [refusal(operation, code, {"reason": reason})]
+    assert world.reconcile().next is Next.REAL_BACKOFF
+    assert "external update acme" not in world.journal
+
+
+@pytest.mark.parametrize("name", ["a..b", "a.-b", "a-.b", ".a", "-a", "a/b", "A", "a\n", "a" * 254, ""])
+def test_a_name_that_kubernetes_refuses_is_not_tried(name: str) -> None:
+    world = World(toy(**SETTLED_MR, writeConnectionSecretToRef={"name": name, "namespace": "shop"}))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    world.reconcile()
+    assert world.journal == [
+        OBSERVE,
+        "external update acme",
+        "event Normal UpdatedExternalResource",
+        "event Warning CannotPublishConnectionDetails",
+        f"status {ERROR}",
+    ]
+    assert "writeConnectionSecretToRef.name: expected the name of a Secret" in world.recorder.messages[-1]
+
+
+@pytest.mark.parametrize("name", ["a", "a-b.c-d", "a.b.c", "7", "a--b", "a" * 253])
+def test_a_name_that_kubernetes_accepts_is_used(name: str) -> None:
+    world = World(toy(**SETTLED_MR, writeConnectionSecretToRef={"name": name, "namespace": "shop"}))
+    world.external.toys, world.external.observation = {"acme": 1}, DETAILS
+    world.reconcile()
+    assert world.journal == [OBSERVE, f"create Secret shop/{name}"]
