@@ -18,7 +18,7 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change, Disconnects, ExternalClient, Observation
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
@@ -549,8 +549,7 @@ class _Pass(StatusWriter):
         if change.drifted:
             self.tell(EventReason.DRIFT_DETECTED, change.drifted, type_=EventType.WARNING)
         if unpublished:
-            self.seen = _after(self.seen, change)
-            raise unpublished
+            return self.report_failure(unpublished, change)
         self.report(change=change)
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 
@@ -564,16 +563,6 @@ class _Pass(StatusWriter):
         if change.requeue_after is None:
             return Outcome(Next.BACKOFF)
         return Outcome(Next.AFTER, change.requeue_after)
-
-
-def _after(seen: Observation, change: Change) -> Observation:
-    """The observation, with what the change says of the external resource."""
-    return replace(
-        seen,
-        conditions=(*seen.conditions, *change.conditions),
-        at_provider=seen.at_provider if change.at_provider is None else change.at_provider,
-        status={**seen.status, **change.status},
-    )
 
 
 def _passes(cause: Exception) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -166,8 +167,10 @@ class StatusWriter:
             return self.failed(failure)
         return Outcome(Next.AFTER, cause.after)
 
-    def report_failure(self, failure: StepFailed) -> Outcome:
-        """Report an error: an event, Synced, and the step's Ready condition."""
+    def report_failure(self, failure: StepFailed, change: Change | None = None) -> Outcome:
+        """Report an error: an event, Synced, and the step's Ready condition. `change` is what succeeded
+        before, and says when to look again."""
+        change = change or Change()
         # Otherwise a client that repeatedly touches a failing object would fill the log.
         log = _log.debug if self.told_before(failure.message) else _log.warning
         error = cut(failure.message, _LONGEST_LOGGED)
@@ -181,12 +184,14 @@ class StatusWriter:
                 *self.unseen(failure),
                 *self.waiting(failure.message),
                 *failure.conditions,
-                change=Change(status=failure.status),
+                change=replace(change, status={**change.status, **failure.status}),
                 synced=conditions.reconcile_error(failure.message),
             )
         except StepFailed as second:
             return self.failed(second)
-        return outcome_of(failure.retry, self.poll_seconds)
+        if change.requeue_after is None:
+            return outcome_of(failure.retry, self.poll_seconds)
+        return Outcome(Next.AFTER, min(change.requeue_after, self.poll_seconds), failed=True)
 
     def unreported(self, failure: StepFailed) -> Outcome:
         """The status could not be written. If the API server rejects it, only Synced is written to say so."""

@@ -1,11 +1,12 @@
 """Connection details: whose Secrets are written, and how often."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.external import AsyncOperation, Change, Observation, OperationState
 from edgetenants_runtime.kube.errors import Operation, refusal
 from edgetenants_runtime.kube.kinds import SECRETS
 from edgetenants_runtime.managed import ObjectKey
@@ -107,6 +108,39 @@ def test_a_foreign_secret_does_not_keep_the_external_resource_from_its_spec() ->
     assert world.mr.status["applied"] == "2"
     assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
     assert "already exists and is not this resource's" in world.recorder.messages[-1]
+
+
+def test_an_operation_that_an_update_starts_is_told_beside_a_foreign_secret() -> None:
+    """The client also says when to look at it."""
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    operation = AsyncOperation(OperationState.ONGOING, "rebuilding")
+    world.external.change = Change(operation=operation, requeue_after=5.0)
+    world.objects.put(SECRETS, secret())
+    assert world.reconcile() == Outcome(Next.AFTER, 5.0, failed=True)
+    assert conditions_of(world.mr)["AsyncOperation"] == "True/Ongoing"
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+
+
+def test_an_operation_that_ended_before_is_told_too() -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys = {"acme": 7}
+    world.external.observation = replace(DETAILS, operation=AsyncOperation(OperationState.SUCCEEDED))
+    world.external.change = Change(operation=AsyncOperation(OperationState.ONGOING))
+    world.objects.put(SECRETS, secret())
+    world.reconcile()
+    told = conditions_of(world.mr)
+    assert (told["AsyncOperation"], told["LastAsyncOperation"]) == ("True/Ongoing", "True/Success")
+
+
+def test_no_client_delays_the_next_look_beyond_the_poll_interval() -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    world.external.change = Change(requeue_after=1e6)
+    world.objects.put(SECRETS, secret())
+    outcome = world.reconcile()
+    assert outcome.next is Next.AFTER
+    assert outcome.seconds < 1e4
 
 
 CONNECTION = "connection.crossplane.io/v1alpha1"
