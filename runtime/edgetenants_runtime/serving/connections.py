@@ -18,11 +18,6 @@ _MOST_LEAVING: Final = 32
 in a check. For a new connection of another client, there may be as many as there are places."""
 
 
-_FREE: Final = 16
-"""Connections of a client that do not count if one of them has brought a complete request, as those of an API
-server do: clients of a single silent connection each must not take its places."""
-
-
 @dataclass
 class _Place:
     client: str
@@ -37,7 +32,12 @@ class Connections:
 
     When all places are taken, a new connection gets the place of another: of the client address that has the
     most connections, the one that has been without a complete request for the longest time. So a client with
-    many connections takes places from itself only. Clients that bring complete requests come last.
+    many connections takes places from itself only.
+
+    A client brings requests if one of its open connections has brought a complete one, as those of an API
+    server do. Those that bring some, and those that bring none, have half of the places each, and take the
+    other half only while it is free. So many clients with a silent connection each take no places from an API
+    server, and clients that bring requests take none from one that has just connected.
     """
 
     def __init__(self, most: int) -> None:
@@ -74,7 +74,7 @@ class Connections:
             self._leaving.discard(connection)
 
     def _end_one(self, client: str) -> bool:
-        connection = self._victim()
+        connection = self._victim(client)
         most = _MOST_LEAVING if self._places[connection].client == client else self._most
         if len(self._leaving) >= most:
             return False
@@ -85,9 +85,11 @@ class Connections:
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
         return True
 
-    def _victim(self) -> socket.socket:
-        count = Counter(place.client for place in self._places.values())
-        for client in {place.client for place in self._places.values() if place.answered}:
-            count[client] -= _FREE
-        found = max(self._places.items(), key=lambda each: (count[each[1].client], -each[1].since))
+    def _victim(self, client: str) -> socket.socket:
+        bring = {place.client for place in self._places.values() if place.answered}
+        silent = sum(place.client not in bring for place in self._places.values())
+        crowded = silent > 0 and silent + (client not in bring) > self._most // 2
+        group = [each for each in self._places.items() if (each[1].client not in bring) == crowded]
+        count = Counter(place.client for _, place in group)
+        found = max(group, key=lambda each: (count[each[1].client], -each[1].since))
         return found[0]
