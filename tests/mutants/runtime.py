@@ -211,6 +211,14 @@ RECONCILER = (
         CONNECTION,
     ),
     Mutation(
+        "a resource whose update waits is synced though its Secret cannot be written",
+        "reconcile/status_writer.py",
+        "            synced = conditions.reconcile_error(self.withheld.message)\n",
+        "            pass\n",
+        "an application misses its Secret for days, and Synced is True",
+        ("reconcile/connection/test_connection.py",),
+    ),
+    Mutation(
         "an update whose details are not published is forgotten",
         "reconcile/reconciler.py",
         "            return self.report_failure(unpublished, change)\n",

@@ -180,15 +180,15 @@ class _Pass(StatusWriter):
             # nor be lost if this observation is wrong.
             self.deps.connections.keep(self.mr, self.seen.connection_details)
             return self.create(client)
-        unpublished = self.unpublished(self.seen.connection_details)
+        self.withheld = self.unpublished(self.seen.connection_details)
         with step(Step.HOLD):
             self.hold()
         with step(Step.LATE_INITIALIZE):
             self.late_initialize()
         if not (self.seen.up_to_date or self.seen.busy or not self.may.update):
             return self.update(client)
-        if unpublished:
-            raise unpublished
+        if self.withheld:
+            raise self.withheld
         return self.settle()
 
     def unpublished(self, details: Mapping[str, bytes]) -> StepFailed | None:

@@ -42,6 +42,8 @@ class StatusWriter:
         self.seen = Observation(exists=False)
         self.looked = False
         self.overtaken = False
+        self.withheld: StepFailed | None = None
+        """The failure to publish connection details, which does not keep an update away."""
         self.poll_seconds = deps.pace.poll_interval
 
     # Writing and telling.
@@ -161,8 +163,13 @@ class StatusWriter:
         """A dependency is not ready: no error."""
         self.tell(EventReason.PENDING, cause.message)
         meanwhile = (at.value.ready,) if at.value.ready else ()
+        synced = None
+        if self.withheld is not None:
+            # The wait may take days, and the user can mend this meanwhile.
+            self.tell(self.withheld.step.value.reason, self.withheld.message, type_=EventType.WARNING)
+            synced = conditions.reconcile_error(self.withheld.message)
         try:
-            self.report(*meanwhile, *self.waiting(cause.message), *cause.conditions)
+            self.report(*meanwhile, *self.waiting(cause.message), *cause.conditions, synced=synced)
         except StepFailed as failure:
             return self.failed(failure)
         return Outcome(Next.AFTER, cause.after)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from edgetenants_runtime.api import conditions
+from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.external import AsyncOperation, Change, Observation, OperationState
 from edgetenants_runtime.kube.errors import Operation, refusal
 from edgetenants_runtime.kube.kinds import SECRETS
@@ -108,6 +109,18 @@ def test_a_foreign_secret_does_not_keep_the_external_resource_from_its_spec() ->
     assert world.mr.status["applied"] == "2"
     assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
     assert "already exists and is not this resource's" in world.recorder.messages[-1]
+
+
+def test_while_an_update_waits_a_foreign_secret_is_told() -> None:
+    world = World(toy(**WANTS_SECRET))
+    world.external.toys, world.external.observation = {"acme": 7}, DETAILS
+    world.objects.put(SECRETS, secret())
+    world.external.refusing = {"update": [NotYet("the domain is still served", after=60)]}
+    assert world.reconcile() == Outcome(Next.AFTER, 60)
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+    pending, refused = world.recorder.messages[-2:]
+    assert "the domain is still served" in pending
+    assert "already exists and is not this resource's" in refused
 
 
 def test_an_operation_that_an_update_starts_is_told_beside_a_foreign_secret() -> None:
