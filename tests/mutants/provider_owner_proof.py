@@ -7,6 +7,22 @@ _MOVES = "unit/provider/cloudfront/domain/test_moves.py"
 
 PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
+        "of two adopters, each sets the tag again while the answers of AWS lag",
+        "cloudfront/ownership/proofs.py",
+        "now + CONFIRM_SECONDS, now + _LAG_SECONDS)",
+        "now + CONFIRM_SECONDS, now + CONFIRM_SECONDS)",
+        "both are ready, and each overwrites the tenant of the other",
+        ("unit/provider/cloudfront/ownership/test_proofs.py",),
+    ),
+    Mutation(
+        "who began to adopt a tenant and was deleted keeps it from others",
+        "cloudfront/adoption/owner_look.py",
+        "    _release_of_those_gone(mr, seen, proofs, cluster.peers)\n",
+        "",
+        "an adoption waits ten minutes for a resource that is gone",
+        ("unit/provider/cloudfront/ownership/test_proofs.py",),
+    ),
+    Mutation(
         "a forged record has reserved tags removed",
         "cloudfront/state/applied.py",
         " if not is_reserved_tag(key)",

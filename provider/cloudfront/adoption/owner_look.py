@@ -168,6 +168,7 @@ def _claimed(
     proofs, owner = account.memory.proofs, _owner(mr, seen, account.installation)
     it = f"{identity.noun(mr)} {seen.name} ({seen.id})"
     after = account.memory.adoptions.pause(mr.uid, (seen.id, ""), CONFIRM_SECONDS)
+    _release_of_those_gone(mr, seen, proofs, cluster.peers)
     if not proofs.reserve(seen.id, mr.uid):
         return NotYet(f"{it} is being adopted by another resource", after=after)
     with _reserved(mr, seen, proofs):
@@ -178,10 +179,20 @@ def _claimed(
         if verdict is not Ownership.OURS:
             account.cloudfront.tag(seen.arn, {identity.OWNER_TAG: owner})
     # The pause starts now, as setting the tag may have taken long.
-    proofs.reserve(seen.id, mr.uid)
+    proofs.tagged(seen.id, mr.uid)
     _log.info("set the owner tag", resource=it, owner=owner)
     words = f"{it} is being adopted: its owner tag is set, and is read again before any other write"
     return NotYet(words, after=after)
+
+
+def _release_of_those_gone(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> None:
+    """Release the reservation of a resource that was deleted or only observes now."""
+    claimant = proofs.claimant(seen.id)
+    if claimant in ("", mr.uid):
+        return
+    peers = find_peers(mr, judgement.names(seen))
+    if not any(peer.uid == claimant and judgement.writes(peer) for peer in peers):
+        proofs.release(seen.id, claimant)
 
 
 @contextmanager

@@ -507,6 +507,28 @@ def test_of_two_adopters_here_one_waits_and_is_refused(kind):
     assert kind.there(one).tags[OWNER_TAG] == kind.ours
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+def test_while_the_answers_lag_only_one_of_two_sets_the_tag(kind, leaves):
+    one, other = two(kind)
+    tags, lagging = one.cloudfront.tags, {}
+    one.cloudfront.tags = lambda arn: tags(arn) and lagging
+    for _ in range(20):
+        one.reconcile()
+        other.reconcile()
+        assert "is being adopted by another resource" in other.error.message
+        assert kind.there(one).tags == {OWNER_TAG: kind.ours}
+        one.clock.advance(15)
+    if leaves:
+        other.context["peers"] = lambda *_: []
+        assert writes(other.reconcile()) == ["TagResource"]
+        return
+    one.cloudfront.tags = tags
+    one.settle()
+    assert reconciled(other) == []
+    assert other.ready() == ("False", "AdoptionRefused")
+    assert kind.there(one).tags[OWNER_TAG] == kind.ours
+
+
 def test_of_two_installations_the_one_whose_tag_was_written_over_is_refused(kind):
     cloudfront = FakeCloudFront()
     id_ = kind.add(cloudfront, {}).id
