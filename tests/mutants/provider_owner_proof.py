@@ -115,7 +115,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "many take over one tenant at once",
         "cloudfront/ownership/proofs.py",
-        "            if claim is not None and claim.uid != uid and now < claim.until:\n"
+        "            if claim is not None and claim.uid != uid and now < claim.excludes_until:\n"
         "                return False\n",
         "",
         "two resources of one provider both set the owner tag",

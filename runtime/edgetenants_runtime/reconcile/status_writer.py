@@ -165,7 +165,7 @@ class StatusWriter:
         meanwhile = (at.value.ready,) if at.value.ready else ()
         synced = None
         if self.withheld is not None:
-            # The wait may take days, and the user can mend this meanwhile.
+            # The wait may take days, and the user can correct this meanwhile.
             self.tell(self.withheld.step.value.reason, self.withheld.message, type_=EventType.WARNING)
             synced = conditions.reconcile_error(self.withheld.message)
         try:
