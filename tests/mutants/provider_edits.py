@@ -464,9 +464,17 @@ PROVIDER_EDITS = (
     Mutation(
         "an annotation from before a restart confirms what the process lost since",
         "cloudfront/memory/vanishing.py",
-        "                under = {uid: gone for uid, gone in under.items() if not gone.seen}\n",
+        "                under = {each: gone for each, gone in under.items() if not gone.seen}\n",
         "                pass\n",
         "in the hour after an upgrade, a forged status confirms the accident of another namespace",
+        _VANISHING,
+    ),
+    Mutation(
+        "whatever a token permits, the one that asks is recreated",
+        "cloudfront/memory/vanishing.py",
+        "            return uid in permitted\n",
+        "            return bool(permitted)\n",
+        "with an old annotation, each forged status has a tenant recreated that is on hold",
         _VANISHING,
     ),
     Mutation(

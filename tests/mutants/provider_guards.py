@@ -190,7 +190,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "any word confirms",
         "cloudfront/safety/guards.py",
-        "vanished.confirm(account.config, policy.confirmed, loss.namespace)",
+        "vanished.confirm(account.config, policy.confirmed, mr.uid)",
         "policy.confirmed",
         "an annotation that was forgotten confirms the next accident",
         _VANISHING,

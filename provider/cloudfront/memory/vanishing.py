@@ -329,28 +329,30 @@ class Vanished:
             elif gone.since < census.taken and self._missed.setdefault(uid, census.taken) < census.taken:
                 self._take(uid)
 
-    def confirm(self, config: str, token: str, namespace: str) -> bool:
+    def confirm(self, config: str, token: str, uid: str) -> bool:
         """Permit the recreation of what is gone under this provider config, if the token names it; return
-        whether it does.
+        whether that includes what this resource has lost.
 
         The token may name another one than `token` returns now: if the provider finds more of them gone, an
         earlier confirmation stays valid. A loss that counts for one namespace only confirms only that one's.
         """
         with self._lock:
             annotation = self._annotation(config, token)
-            under = {uid: gone for uid, gone in self._gone.items() if gone.loss.config == config}
+            asks = self._gone.get(uid)
+            namespace = asks.loss.namespace if asks else None
+            under = {each: gone for each, gone in self._gone.items() if gone.loss.config == config}
             if annotation.older:
-                under = {uid: gone for uid, gone in under.items() if not gone.seen}
+                under = {each: gone for each, gone in under.items() if not gone.seen}
             meant = [gone for gone in under.values() if token and annotation.means(gone)]
             named = [gone for gone in meant if token in self._tokens(gone.loss)]
             if any(gone.loss.counts_for_others for gone in named):
                 permitted = list(under)
             else:
                 of_one = namespace if any(gone.loss.namespace == namespace for gone in named) else None
-                permitted = [uid for uid, gone in under.items() if gone.loss.namespace == of_one]
-            for uid in permitted:
-                self._clear(uid)
-            return bool(permitted)
+                permitted = [each for each, gone in under.items() if gone.loss.namespace == of_one]
+            for each in permitted:
+                self._clear(each)
+            return uid in permitted
 
     def token(self, config: str, asks: Loss) -> str:
         """Return the token that confirms the recreation of what is gone under this provider config, such as

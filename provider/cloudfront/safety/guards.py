@@ -448,7 +448,7 @@ def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None
     home = account_of(mr.at_provider.get("arn") or "")
     census = _shared_census(deps, home)
     verdict = vanished.verdict(mr.uid, census, policy.poll_seconds)
-    if verdict is Verdict.HELD and vanished.confirm(account.config, policy.confirmed, loss.namespace):
+    if verdict is Verdict.HELD and vanished.confirm(account.config, policy.confirmed, mr.uid):
         verdict = Verdict.MAKE
     if verdict is not Verdict.MAKE:
         kept.on_hold(mr)

@@ -923,10 +923,10 @@ def test_a_status_chooses_no_token_and_no_forged_loss_confirms_those_of_others()
     old = AccountMemory(FakeClock()).vanished
     old.found_gone("uid-2", forged)
     of_forged = old.token(CONFIG, forged)
-    assert not vanished.confirm(CONFIG, of_forged, "shop")
-    assert vanished.confirm(CONFIG, of_forged, "red")
-    assert not vanished.confirm(CONFIG, of_forged, "red"), "its own is permitted, and no other"
-    assert vanished.confirm(CONFIG, alone, "shop")
+    assert not vanished.confirm(CONFIG, of_forged, "uid-1")
+    assert vanished.confirm(CONFIG, of_forged, "uid-2")
+    assert not vanished.confirm(CONFIG, of_forged, "uid-1"), "its own is permitted, and no other"
+    assert vanished.confirm(CONFIG, alone, "uid-1")
 
 
 def test_a_status_that_changes_all_the_time_keeps_nobody_from_confirming():
@@ -969,7 +969,7 @@ def held(clock: FakeClock, loss: Loss, *, annotation: str = "", uid: str = "uid-
     vanished = AccountMemory(clock).vanished
     clock.advance(7200)
     vanished.found_gone(uid, loss)
-    assert not vanished.confirm(CONFIG, annotation, loss.namespace)
+    assert not vanished.confirm(CONFIG, annotation, uid)
     return vanished
 
 
@@ -978,16 +978,16 @@ def test_an_annotation_that_stays_confirms_no_later_accident():
     clock, loss = FakeClock(), lost("dt_1", "red")
     vanished = held(clock, loss)
     token = vanished.token(CONFIG, loss)
-    assert vanished.confirm(CONFIG, token, "red")
+    assert vanished.confirm(CONFIG, token, "uid-1")
     clock.advance(60)
     for number in range(100):
         vanished.found_gone(f"theirs-{number}", lost(f"dt_5{number}", "shop"))
-    assert not vanished.confirm(CONFIG, token, "shop")
+    assert not vanished.confirm(CONFIG, token, "theirs-0")
     vanished.found_gone("uid-2", loss)
-    assert not vanished.confirm(CONFIG, token, "shop")
+    assert not vanished.confirm(CONFIG, token, "theirs-0")
     again = vanished.token(CONFIG, loss)
     assert again != token, "to set what is set already would confirm nothing"
-    assert vanished.confirm(CONFIG, again, "shop")
+    assert vanished.confirm(CONFIG, again, "theirs-0")
 
 
 def test_nor_does_it_in_a_later_process():
@@ -995,8 +995,8 @@ def test_nor_does_it_in_a_later_process():
     token = held(clock, loss).token(CONFIG, loss)
     later = held(clock, lost("dt_5", "shop"), annotation=token)
     later.found_gone("uid-2", loss)
-    assert not later.confirm(CONFIG, token, "shop")
-    assert later.confirm(CONFIG, later.token(CONFIG, loss), "shop")
+    assert not later.confirm(CONFIG, token, "uid-1")
+    assert later.confirm(CONFIG, later.token(CONFIG, loss), "uid-1")
 
 
 def test_a_third_accident_of_a_day_has_a_token_too():
@@ -1007,7 +1007,7 @@ def test_a_third_accident_of_a_day_has_a_token_too():
         clock.advance(60)
         vanished.found_gone(f"uid-{number}", loss)
         tokens.append(vanished.token(CONFIG, loss))
-        assert vanished.confirm(CONFIG, tokens[-1], "shop")
+        assert vanished.confirm(CONFIG, tokens[-1], f"uid-{number}")
     assert tokens[0] != tokens[1] != tokens[2]
 
 
@@ -1019,10 +1019,10 @@ def test_a_new_process_finds_in_its_first_hour_what_the_annotation_means():
     token = first.token(CONFIG, loss)
     second = AccountMemory(clock).vanished
     second.found_gone("uid-2", other)
-    assert not second.confirm(CONFIG, token, "blue")
+    assert not second.confirm(CONFIG, token, "uid-2")
     clock.advance(600)
     second.found_gone("uid-1", loss)
-    assert second.confirm(CONFIG, token, "blue")
+    assert second.confirm(CONFIG, token, "uid-2")
 
 
 def test_an_annotation_from_before_a_restart_confirms_nothing_that_the_new_process_saw():
@@ -1036,12 +1036,30 @@ def test_an_annotation_from_before_a_restart_confirms_nothing_that_the_new_proce
     clock.advance(1200)
     for uid, loss in theirs.items():
         vanished.found_gone(uid, loss)
-    assert not vanished.confirm(CONFIG, token, "shop")
+    assert not vanished.confirm(CONFIG, token, "theirs-0")
     vanished.found_gone("uid-2", old)
-    assert vanished.confirm(CONFIG, token, "red")
-    assert not vanished.confirm(CONFIG, token, "shop"), "the others stay on hold"
+    assert vanished.confirm(CONFIG, token, "uid-2")
+    assert not vanished.confirm(CONFIG, token, "theirs-0"), "the others stay on hold"
     shown = vanished.token(CONFIG, theirs["theirs-0"])
-    assert vanished.confirm(CONFIG, shown, "shop")
+    assert vanished.confirm(CONFIG, shown, "theirs-0")
+
+
+def test_a_loss_beside_it_permits_nothing_that_the_new_process_saw():
+    """A user of red deletes the resource and forges it again, for each of shop's."""
+    clock, old = FakeClock(), lost("dt_1", "red")
+    token = held(clock, old).token(CONFIG, old)
+    vanished = AccountMemory(clock).vanished
+    theirs = {f"theirs-{number}": lost(f"dt_5{number}", "shop") for number in range(8)}
+    for uid, loss in theirs.items():
+        vanished.is_there(uid, loss.id)
+    clock.advance(1200)
+    for uid, loss in theirs.items():
+        vanished.found_gone(uid, loss)
+    for number, uid in enumerate(theirs):
+        vanished.found_gone(f"forged-{number}", old)
+        assert not vanished.confirm(CONFIG, token, uid)
+    census = census_of(*theirs, taken=clock.now())
+    assert {vanished.verdict(uid, census, POLL) for uid in theirs} == {Verdict.HELD}
 
 
 def test_a_token_from_before_a_restart_is_not_shown_again():
@@ -1050,21 +1068,21 @@ def test_a_token_from_before_a_restart_is_not_shown_again():
     vanished = AccountMemory(clock).vanished
     vanished.is_there("uid-1", loss.id)
     vanished.found_gone("uid-1", loss)
-    assert not vanished.confirm(CONFIG, token, "shop")
+    assert not vanished.confirm(CONFIG, token, "uid-1")
     again = vanished.token(CONFIG, loss)
     assert again != token
-    assert vanished.confirm(CONFIG, again, "shop")
+    assert vanished.confirm(CONFIG, again, "uid-1")
 
 
 def test_a_token_that_is_set_again_is_meant_again():
     clock, loss = FakeClock(), lost("dt_1", "shop")
     vanished = held(clock, loss)
     token = vanished.token(CONFIG, loss)
-    assert vanished.confirm(CONFIG, token, "shop")
+    assert vanished.confirm(CONFIG, token, "uid-1")
     clock.advance(60)
     vanished.found_gone("uid-2", loss)
-    assert not vanished.confirm(CONFIG, "", "shop")
-    assert vanished.confirm(CONFIG, token, "shop")
+    assert not vanished.confirm(CONFIG, "", "uid-2")
+    assert vanished.confirm(CONFIG, token, "uid-2")
 
 
 @pytest.mark.parametrize(("days", "valid"), [(0, True), (1, True), (2, False), (30, False), (-1, False)])
@@ -1078,7 +1096,7 @@ def test_a_token_is_valid_until_the_end_of_the_next_day(days, valid):
         return vanished
 
     token = gone(now).token(CONFIG, loss)
-    assert gone(now + timedelta(days=days)).confirm(CONFIG, token, "shop") is valid
+    assert gone(now + timedelta(days=days)).confirm(CONFIG, token, "uid-1") is valid
 
 
 def test_forged_tenants_raise_the_limit_for_their_own_namespace_only():
