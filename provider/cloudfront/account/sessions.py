@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,6 +61,7 @@ from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.aws.throttling import Pace
 from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.sightings import Sightings
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -204,6 +206,7 @@ class Accounts:
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
         self._shared: dict[str, _Shared] = {}
+        self._sightings = Sightings()
         self._opening: defaultdict[str, _Opening] = defaultdict(_Opening)
         self._used: dict[str, float] = {}
         self._homes: dict[str, str] = {}
@@ -406,7 +409,8 @@ class Accounts:
                 other.pace.forget(config.uid)
             clock = self.clock
             pace = Pace(clock, self._workers)
-            memory = AccountMemory(clock, rate=lambda: pace.rate("cloudfront"))
+            rate = partial(pace.rate, "cloudfront")
+            memory = AccountMemory(clock, rate=rate, sightings=self._sightings)
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
             rehearsals = AccountMemory(clock, second_check=0.0)
             name = caller.account if caller else UNKNOWN_ACCOUNT

@@ -43,6 +43,7 @@ __all__ = [
     "is_taken_over",
     "look",
     "made",
+    "owns",
     "verified",
     "with_known_tags",
 ]
@@ -101,6 +102,22 @@ def verified(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterVi
     if verdict is Ownership.OURS:
         _confirm(mr, seen, account.memory)
     return seen
+
+
+def owns(mr: Managed, get: Callable[[], Seen], account: AccountAccess, cluster: ClusterView) -> bool:
+    """Whether AWS has what `get` returns, and it is ours or only observed. True also if AWS does not say."""
+    try:
+        seen = get()
+        if not judgement.writes(mr):
+            return True
+        seen = replace(seen, tags=account.cloudfront.tags(seen.arn))
+    except AwsError as error:
+        return not (error.absent or error.about_request)
+    if _judge(mr, seen, account) not in (Ownership.OURS, Ownership.LOST):
+        return False
+    # Its tag is also that of another resource in the namespace that has its name.
+    named = [peer for peer in cluster.peers(mr, judgement.names(seen)) if judgement.alike(mr, peer)]
+    return not any(peer.external_name in judgement.names(seen) for peer in named)
 
 
 def made(mr: Managed, seen: Seen, proofs: OwnerProofs, *, rehearsing: bool) -> None:
@@ -317,6 +334,7 @@ def _accepted(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterV
     if verdict in (Ownership.OURS, Ownership.GIVEN, Ownership.LOST):
         return verdict
     account.memory.proofs.drop(mr.uid)
+    account.memory.sightings.forget(mr.uid)
     if account.memory.log_changes.is_new(mr.uid, "owner", (seen.id, owner)):
         whose = {"account": account_of(seen.arn), "owner": owner}
         _log.warning("it exists and is not ours", resource=seen.name, resource_id=seen.id, **whose)

@@ -122,7 +122,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         Raises:
             ExternalError: it is not ours, or AWS refused the call, or the spec is invalid.
         """
-        guards.check_identity(mr, self._account)
+        guards.check_identity(mr, self._account, partial(self._owns, mr))
         seen = self._look(mr)
         owned = self._own(mr, seen) if seen else None
         if owned is None:
@@ -131,7 +131,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._keeper.gone(mr)
             guards.check_vanished(mr, self._deps, proof)
             return Observation(exists=False) if mr.deleted else self._missing(mr)
-        self._memory.note_seen(mr.uid, owned.seen.id)
+        self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn)
         if mr.deleted:
             return self._leaving(mr, owned)
         self._keeper.saw(mr, owned.seen)
@@ -153,6 +153,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return staying
         told = tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions
         return replace(staying, conditions=told, at_provider=now.at_provider, status=now.status)
+
+    def _owns(self, mr: Managed, id_: str) -> bool:
+        """Whether it owns what has that id, whatever its external name and status say."""
+        return owner_look.owns(mr, lambda: self._get(id_), self._account, self._cluster)
 
     def _look(self, mr: Managed) -> Seen | None:
         if guards.leads_nowhere(mr):

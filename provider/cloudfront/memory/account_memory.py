@@ -24,6 +24,7 @@ from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
 from provider.cloudfront.memory.readings import Readings
 from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
+from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.memory.tag_checks import TagChecks
 from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
 from provider.cloudfront.memory.vanishing import Vanished
@@ -89,8 +90,10 @@ class AccountMemory:
         second_check: float = _SECOND_CHECK_SECONDS,
         today: Callable[[], datetime] = utc_now,
         rate: Callable[[], float] = lambda: DEFAULT_RATE,
+        sightings: Sightings | None = None,
     ) -> None:
-        """`rate` returns the permitted requests per second to CloudFront."""
+        """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
+        `sightings`."""
         self.today = today
         # Shared by many resources.
         self.groups = GroupStates(clock)
@@ -133,10 +136,12 @@ class AccountMemory:
         self.tag_checks = TagChecks(clock)
         self.contentions = Contentions(clock)
         self._last_seen = _LastSeen(clock)
+        self.sightings = sightings or Sightings()
 
-    def note_seen(self, uid: str, id_: str) -> None:
+    def note_seen(self, uid: str, id_: str, arn: str = "") -> None:
         """Note that the external resource exists. Forget the resources that were not observed for long."""
         self.vanished.is_there(uid, id_)
+        self.sightings.note(uid, arn)
         self.unseen.forget(uid)
         self.gone.forget(uid)
         for idle in self._last_seen.note(uid, id_):
@@ -192,4 +197,5 @@ class AccountMemory:
             self.tag_checks,
             self.contentions,
             self._last_seen,
+            self.sightings,
         )

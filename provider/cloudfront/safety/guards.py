@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Final, NoReturn
@@ -80,32 +81,42 @@ _CLOCK_SKEW: Final = timedelta(minutes=5)
 PREDECESSOR_SECONDS: Final = 5.0
 
 
-def check_identity(mr: Managed, account: AccountAccess) -> None:
+def check_identity(mr: Managed, account: AccountAccess, owns: Callable[[str], bool]) -> None:
     """Check that the managed resource still refers to the external resource that it was last seen to manage.
+
+    Ready stays True only if more than status says that it serves: a proof, or a look.
+
+    Args:
+        mr: the managed resource.
+        account: the account of its credentials.
+        owns: looks whether it owns what has that id.
 
     Raises:
         ExternalError: its external name was changed, or its credentials belong to another account.
         NotYet: the same for a creation that may have made it, and the managed resource is being deleted.
     """
     proof, caller = account.memory.proofs.of(mr.uid), account.id
-    known = proof.id if proof else mr.at_provider.get("id")
+    known = str(proof.id if proof else mr.at_provider.get("id"))
+    home = judgement.foreign_account(mr, caller, proof)
     if (former := judgement.renamed(mr, proof)) is not None:
-        # Without a proof, only status says that it serves.
-        raise _refused(
-            Reason.VALIDATION_FAILED,
-            renamed(mr, former, str(known)),
-            serving=proof is not None and was_ready(mr),
-        )
-    if home := judgement.foreign_account(mr, caller, proof):
+        serves = was_ready(mr) and (_is_known(mr, account, proof) if home or proof else owns(known))
+        raise _refused(Reason.VALIDATION_FAILED, renamed(mr, former, known), serving=serves)
+    if home:
         raise _refused(
             Reason.ACCOUNT_MISMATCH,
             f"spec.providerConfigRef: the credentials of {account.config} belong to AWS account {caller}, "
             f"but the {noun(mr)} is in account {home}; the provider changes nothing. Use credentials of "
             f"account {home}",
-            serving=was_ready(mr),
+            serving=was_ready(mr) and _is_known(mr, account, proof),
         )
     if proof is None:
         _check_creation_account(mr, account)
+
+
+def _is_known(mr: Managed, account: AccountAccess, proof: Proof | None) -> bool:
+    """Whether this process has proven or observed what status says, in whatever account."""
+    arn = mr.at_provider.get("arn") or ""
+    return proof is not None or account.memory.sightings.has(mr.uid, arn)
 
 
 def _check_creation_account(mr: Managed, account: AccountAccess) -> None:
@@ -124,7 +135,8 @@ def _check_creation_account(mr: Managed, account: AccountAccess) -> None:
     )
     if not mr.deleted:
         words = f"{words}. If it does not exist there, remove the annotation {creating.CREATING_IN}"
-        raise _refused(Reason.ACCOUNT_MISMATCH, words, serving=was_ready(mr))
+        # Status has no ARN: no process has observed it.
+        raise _refused(Reason.ACCOUNT_MISMATCH, words)
     if not is_confirmed(mr):
         words = (
             f"{words}, and the provider deletes it. If it does not exist there, or the account is closed, "

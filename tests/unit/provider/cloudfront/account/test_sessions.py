@@ -73,6 +73,7 @@ def test_configs_of_one_account_share_what_is_remembered(accounts):
     assert one.memory is other.memory
     elsewhere = accounts.of(config(uid="u3", endpoint={"url": "http://127.0.0.1:1"}))
     assert elsewhere.memory is not one.memory
+    assert elsewhere.memory.sightings is one.memory.sightings, "what was observed is known in any account"
 
 
 def test_configs_share_the_models_of_aws(accounts):

@@ -107,6 +107,13 @@ def test_it_is_not_created_in_another_account(world):
     assert changed(world)
 
 
+def test_what_status_says_of_ready_is_not_believed(world):
+    """Where a tenant serves, status has its ARN, and the record of its creation no longer counts."""
+    world.obj["status"] = {"conditions": [{"type": "Ready", "status": "True", "reason": "Available"}]}
+    world.reconcile()
+    assert world.ready() == ("False", Reason.ACCOUNT_MISMATCH)
+
+
 def test_its_deletion_waits_for_credentials_of_that_account_or_a_confirmation(world):
     world.delete()
     for _ in range(3):

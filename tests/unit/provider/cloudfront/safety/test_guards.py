@@ -7,6 +7,10 @@ import copy
 import pytest
 
 from apis.conditions import InSyncReason, TenantReadyReason
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.sightings import Sightings
+from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import FakeCloudFront
 from tests.unit.provider.world import World, managed
 
@@ -262,3 +266,113 @@ def test_a_resource_that_is_renamed_stays_ready_while_the_provider_knows_its_ten
     world.reconcile()
     assert "is not the tenant shop.acme" in str(world.error)
     assert world.ready() == ("True", "Available")
+
+
+def renamed_after_a_restart(**policies) -> World:
+    """Nothing was proven or observed yet, and the external name leads elsewhere."""
+    world = settled(**policies)
+    world.restart()
+    world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = "shop.other"
+    return world
+
+
+@pytest.mark.parametrize("policies", [["*"], ["Observe"]])
+def test_a_resource_that_is_renamed_stays_ready_after_a_restart_while_its_tenant_is_there(policies) -> None:
+    world = renamed_after_a_restart(managementPolicies=["*"])
+    world.obj["spec"]["managementPolicies"] = policies
+    for _ in range(3):
+        world.reconcile()
+        assert "is not the tenant shop.acme" in str(world.error)
+        assert world.ready() == ("True", "Available")
+    assert set(world.cloudfront.journal) <= {"GetDistributionTenant", "ListTagsForResource"}
+    world.cloudfront.tenants.clear()
+    world.reconcile()
+    assert "is not the tenant shop.acme" in str(world.error)
+    assert world.ready() == ("False", "ValidationFailed")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "ready"),
+    [("Throttling", 400, "True"), ("AccessDenied", 403, "True"), ("InvalidArgument", 400, "False")],
+)
+def test_an_answer_that_says_nothing_of_its_tenant_takes_no_ready_away(code, status, ready) -> None:
+    world = renamed_after_a_restart()
+    world.cloudfront.refuse["GetDistributionTenant"] = AwsError("Get", code, "words", status=status)
+    world.reconcile()
+    assert "is not the tenant shop.acme" in str(world.error)
+    assert world.ready()[0] == ready
+
+
+def test_a_renamed_resource_does_not_stay_ready_by_the_tenant_of_another() -> None:
+    world = renamed_after_a_restart()
+    world.cloudfront.edit("dt_1", tags={OWNER_TAG: "cluster-1/DistributionTenant/blue/shop.acme"})
+    world.reconcile()
+    assert world.ready() == ("False", "ValidationFailed")
+
+
+def test_nor_by_that_of_a_resource_in_its_namespace_that_has_the_name() -> None:
+    world = renamed_after_a_restart()
+    other = World(managed(uid="other"), world.cloudfront)
+    other.settle()
+    world.context["peers"] = lambda *_: (other.mr,)
+    world.reconcile()
+    assert world.ready() == ("False", "ValidationFailed")
+
+
+HOME, FOREIGN = "123456789012", "999999999999"
+
+
+def test_a_status_with_the_account_of_another_does_not_stay_ready() -> None:
+    """A user who may write it copied it from a live resource, and wrote another account into its ARN."""
+    forged, live = World(managed(uid="forged")), World()
+    live.settle()
+    forged.obj["status"] = copy.deepcopy(live.obj["status"])
+    at_provider = forged.obj["status"]["atProvider"]
+    at_provider["arn"] = at_provider["arn"].replace(HOME, FOREIGN)
+    forged.reconcile()
+    assert f"but the tenant is in account {FOREIGN}" in str(forged.error)
+    assert forged.ready() == ("False", "AccountMismatch")
+    assert not forged.cloudfront.journal
+
+
+def other_account(world: World, sightings: Sightings) -> None:
+    """The credentials are replaced with those of another account, which has its own memory."""
+    world.memory = AccountMemory(world.clock, sightings=sightings)
+    world.context["account"] = FOREIGN
+
+
+def restarted() -> tuple[World, Sightings]:
+    """A new process observes the tenant, which it proves only before a write."""
+    world, sightings = settled(), Sightings()
+    world.memory = AccountMemory(world.clock, sightings=sightings)
+    world.reconcile()
+    return world, sightings
+
+
+@pytest.mark.parametrize("name", ["shop.acme", "shop.other"])
+def test_who_was_observed_stays_ready_with_the_credentials_of_another_account(name) -> None:
+    world, sightings = restarted()
+    other_account(world, sightings)
+    world.obj["metadata"]["annotations"]["crossplane.io/external-name"] = name
+    world.cloudfront.journal.clear()
+    world.reconcile()
+    assert world.error is not None
+    assert world.ready() == ("True", "Available")
+    assert not world.cloudfront.journal
+    world.obj["status"]["atProvider"]["arn"] += "0"
+    world.reconcile()
+    assert world.ready()[0] == "False", "that was not observed"
+
+
+def test_what_was_found_gone_or_of_another_owner_was_not_observed() -> None:
+    gone, of_another = restarted(), restarted()
+    before = copy.deepcopy(gone[0].obj["status"])
+    gone[0].cloudfront.tenants.clear()
+    of_another[0].cloudfront.edit("dt_1", tags={OWNER_TAG: "cluster-1/DistributionTenant/blue/shop.acme"})
+    of_another[0].edit(parameters={"tenantName": "changed"})
+    for world, sightings in (gone, of_another):
+        world.reconcile()
+        world.obj["status"] = copy.deepcopy(before)
+        other_account(world, sightings)
+        world.reconcile()
+        assert world.ready() == ("False", "AccountMismatch")
