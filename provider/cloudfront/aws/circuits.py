@@ -13,7 +13,8 @@ the circuit expects that as many hang as in the last minutes, measured in the ti
                     1              15                          4 %                        1.6      is sent
                     0               4                        100 %                        4        fails
 
-An account that is slow and answers keeps all workers, also if a call times out now and then.
+An account that is slow and answers keeps all workers, also if a call times out now and then. After an outage,
+the circuit forgets by the clock, but only while no call hangs: a part may be silent for hours.
 
     closed ── 3 calls without an answer ──▶ open: one call at a time ── an answer ──▶ closed
 
@@ -56,9 +57,9 @@ _SMOOTHED: Final = 8
 """The usual duration follows about so many answered calls."""
 _REMEMBERED_SECONDS: Final = 30.0
 """How much of all workers' time the share of calls that hang follows. One time-out must not be enough."""
-_FORGOTTEN_SECONDS: Final = 90.0
-"""After this, about a third of the share is left. It must not depend on how many answers there are, or an
-account that answers fast would stay limited for long after an outage."""
+_FORGOTTEN_SECONDS: Final = 60.0
+"""After this time without a call that hangs, about a third of the share is left. It must not depend on how
+many answers there are, or an account that answers fast would stay limited for long after an outage."""
 _SOON_SECONDS: Final = 2.0
 """The shortest time until a refused call is tried again; the longest is twice as much, so that not all come
 back together."""
@@ -115,7 +116,7 @@ class Circuit:
             self._under_way.pop(threading.current_thread(), None)
             self._forget_ended_threads()
             now = self._clock.now()
-            if self._failures >= self._opened_by and not self._may_try(now):
+            if self._is_open and not self._may_try(now):
                 words = "AWS does not answer; one call at a time is sent until it does"
                 raise AwsError(operation, "Endpoint", words, after=_AGAIN_SECONDS, sent=False)
             if self._hanging(now) >= self._few:
@@ -133,14 +134,19 @@ class Circuit:
         """The call of this thread has ended. A call that was not sent, or that has ended already, does not
         count."""
         with self._lock:
-            call = self._under_way.pop(threading.current_thread(), None)
-            if call is None or not call.sent:
-                return
-            now = self._clock.now()
-            self._failures = 0 if answered else self._failures + 1
-            self._learn(now, now - call.began, answered=answered)
-            if not answered:
-                self._timed_out = now
+            thread = threading.current_thread()
+            call = self._under_way.get(thread)
+            if call is not None and call.sent:
+                now = self._clock.now()
+                self._learn(now, now - call.began, answered=answered)
+                self._failures = 0 if answered else self._failures + 1
+                if not answered:
+                    self._timed_out = now
+            self._under_way.pop(thread, None)
+
+    @property
+    def _is_open(self) -> bool:
+        return self._failures >= self._opened_by
 
     def _forget_ended_threads(self) -> None:
         """A worker that was replaced cannot say that its call ended."""
@@ -161,17 +167,25 @@ class Circuit:
         return hang + self._share_now(now) * (len(self._under_way) - hang)
 
     def _share_now(self, now: float) -> float:
-        return self._share * math.exp(min(0.0, self._share_at - now) / _FORGOTTEN_SECONDS)
+        return self._share * math.exp(min(0.0, self._share_at - self._quiet_until(now)) / _FORGOTTEN_SECONDS)
+
+    def _quiet_until(self, now: float) -> float:
+        """Until when no call hung, as far as is known: each one under way may hang, unless it drips. While
+        the circuit is open, no answer shows anything."""
+        if self._is_open:
+            return self._share_at
+        sent = (call.began for call in self._under_way.values() if call.sent)
+        return min((now, *(began for began in sent if now - began <= _LATE_SECONDS)))
 
     def _long_seconds(self) -> float:
         """A call that lasts for longer takes unusually long."""
         return min(_SLOW_SECONDS, max(_LONG_SECONDS, _TIMES_USUAL * self._usual))
 
     def _learn(self, now: float, lasted: float, *, answered: bool) -> None:
-        """A call has ended after `lasted` seconds."""
+        """A call ends after `lasted` seconds. It is still noted as under way."""
         hung = not answered or lasted > self._long_seconds()
         share = self._share_now(now)
         self._share = share + (hung - share) * min(1.0, lasted / self._remembered)
-        self._share_at = now
+        self._share_at = now if hung or self._is_open else max(self._share_at, self._quiet_until(now))
         if answered:
             self._usual += (lasted - self._usual) / _SMOOTHED

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.account import sessions
+from provider.cloudfront.aws import circuits
 from provider.cloudfront.aws.calls import Caller
 from provider.cloudfront.aws.circuits import Circuit
 from provider.cloudfront.aws.errors import PAUSED, AwsError
@@ -181,14 +185,98 @@ def test_after_an_outage_of_a_part_all_workers_make_calls_again(line: Line) -> N
     assert all(line.begins() for _ in range(16))
 
 
-def test_after_an_outage_of_an_hour_all_workers_make_calls_at_once(line: Line) -> None:
-    """The calls that tried in the meantime took one worker only."""
-    line.times_out(3)
+@pytest.mark.parametrize("answers", [1, 90])
+def test_after_an_outage_of_an_hour_all_workers_make_calls_within_ninety_seconds(line, answers) -> None:
+    line.passes(30, line.begin_all(16), answered=False)
+    line.clock.advance(10)
     for _ in range(90):
         line.passes(30, line.begin_all(1), answered=False)
         line.clock.advance(10)
-    line.passes(0.05, line.begin_all(1), answered=True)
+    for _ in range(answers):
+        line.passes(0.05, line.begin_all(1), answered=True)
+        line.clock.advance(90 / answers - 0.05)
     line.begin_all(16)
+
+
+def test_an_answer_that_drips_limits_no_account_after_an_outage(line: Line) -> None:
+    """It has no time-out."""
+    line.passes(30, line.begin_all(16), answered=False)
+    line.clock.advance(10)
+    line.begin_all(1)
+    line.clock.advance(36)
+    line.passes(0.05, line.begin_all(1), answered=True)
+    line.clock.advance(90)
+    line.begin_all(15)
+
+
+class Worker:
+    """Stands for the thread of a worker."""
+
+    hangs: bool | None = None
+    """Whether its call hangs; None if it makes none."""
+
+    def is_alive(self) -> bool:
+        return True
+
+
+class Hour:
+    """An hour in which 16 workers always have calls to make. Some hang until their time-out, the others are
+    answered at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, hang: float, rest: float) -> None:
+        """`hang` is the probability that a call hangs, `rest` the seconds from a call to the next one."""
+        self.clock = FakeClock()
+        self.circuit = Circuit(16, self.clock)
+        self.circuit._rng = self.random = random.Random(1)
+        self.hang, self.rest = hang, rest
+        self.workers = [Worker() for _ in range(16)]
+        self.answered = 0
+        self.most = 0
+        """The most that hung at a time after the first calls have timed out."""
+        self.turn = self.workers[0]
+        stand_in = SimpleNamespace(current_thread=lambda: self.turn)
+        monkeypatch.setattr(circuits, "threading", stand_in)
+
+    def passes(self) -> None:
+        began = self.clock.now()
+        turns = [(began, number) for number in range(16)]
+        while turns[0][0] < began + 3600:
+            at, number = turns[0]
+            self.clock.advance(at - self.clock.now())
+            self.turn = self.workers[number]
+            heapq.heapreplace(
+                turns, (at + (self.begins() if self.turn.hangs is None else self.ends()), number)
+            )
+            if at > began + 45:
+                self.most = max(self.most, sum(bool(worker.hangs) for worker in self.workers))
+
+    def begins(self) -> float:
+        """Begin a call, unless it is refused; returns the seconds until the next turn of that worker."""
+        try:
+            self.circuit.check(OPERATION)
+        except AwsError as refused:
+            return refused.after or 0.0
+        self.circuit.begin()
+        self.turn.hangs = self.random.random() < self.hang
+        return 30.0 if self.turn.hangs else 0.1
+
+    def ends(self) -> float:
+        self.circuit.ended(answered=not self.turn.hangs)
+        self.answered += not self.turn.hangs
+        self.turn.hangs = None
+        return self.rest
+
+
+@pytest.mark.parametrize(("hang", "least"), [(0.1, 3000), (0.3, 800), (0.6, 120)])
+@pytest.mark.parametrize("rest", [0.0, 0.5])
+def test_a_part_that_is_silent_for_hours_takes_at_most_half_of_the_workers(
+    monkeypatch, hang: float, least: int, rest: float
+) -> None:
+    """Again and again, all of those that hang time out together."""
+    hour = Hour(monkeypatch, hang, rest)
+    hour.passes()
+    assert hour.most <= 8
+    assert hour.answered >= least, "the part that answers is used"
 
 
 def test_time_outs_are_forgotten_also_if_answers_are_fast(line: Line) -> None:
