@@ -728,9 +728,17 @@ PROVIDER_AWS = (
     Mutation(
         "a write that could not be repeated counts as not sent",
         "cloudfront/aws/hooks.py",
-        "        if context.get(_REPEATED):\n",
+        "        if context.get(_REPEATED) and operations.writes(operation):\n",
         "        if False:\n",
         "the reservation of an owner tag that AWS may have written is given up",
+        ("unit/provider/cloudfront/aws/test_signing.py",),
+    ),
+    Mutation(
+        "an STS that closes connections counts as silent",
+        "cloudfront/aws/hooks.py",
+        "        if context.get(_REPEATED) and operations.writes(operation):\n",
+        "        if context.get(_REPEATED):\n",
+        "one closed connection stops all requests of a provider config for half a minute",
         ("unit/provider/cloudfront/aws/test_signing.py",),
     ),
     Mutation(

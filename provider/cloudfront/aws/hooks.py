@@ -174,8 +174,10 @@ class Hooks:
         self._count(context, error)
         if error.code in STALE_CREDENTIALS:
             self.on_stale()
-        if context.get(_REPEATED):
-            raise _uncertain(context[_WATCH].operation, error) from exception
+        operation = context[_WATCH].operation
+        if context.get(_REPEATED) and operations.writes(operation):
+            # After a read, or a call to STS, the caller looks at botocore's own exception.
+            raise _uncertain(operation, error) from exception
 
     def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
         made: _Call = context[_WATCH]
@@ -225,9 +227,8 @@ def _retry(
 
 
 def _uncertain(operation: str, error: AwsError) -> AwsError:
-    """The error of a request that was sent twice: the first one may have reached AWS, whatever stopped the
-    second."""
-    if not operations.writes(operation) or (error.sent and error.operation == operation):
+    """The error of a write whose first request may have reached AWS, whatever stopped the second."""
+    if error.sent and error.operation == operation:
         return error
     words = f"AWS closed the connection, and the request could not be repeated: {error}"
     return AwsError(operation, "Endpoint", words, after=error.after)

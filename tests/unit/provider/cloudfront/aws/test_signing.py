@@ -269,6 +269,28 @@ def test_a_refused_connection_to_sts_stops_nothing(monkeypatch) -> None:
             account.cloudfront.get_tenant("shop.acme")
 
 
+def test_an_sts_that_closes_connections_stops_nothing(monkeypatch) -> None:
+    """It takes no worker's time either. botocore itself repeats each request once."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: Caller("123456789012", "arn"))
+    watch, asked = Hooks.watch, []
+
+    def closes(**_: Any) -> None:
+        asked.append(True)
+        raise ConnectionClosedError(endpoint_url="https://sts.amazonaws.com")
+
+    def watches(hooks: Hooks, client: Any) -> None:
+        watch(hooks, client)
+        if client.meta.service_model.service_name == "sts":
+            client.meta.events.register("before-send", closes)
+
+    monkeypatch.setattr(Hooks, "watch", watches)
+    account = sessions.Accounts(FakeClock()).of(config(assumeRoleChain=[{"roleARN": ROLE}]))
+    for number in range(3):
+        with pytest.raises(AwsError, match="Connection was closed"):
+            account.cloudfront.get_tenant("shop.acme")
+        assert len(asked) == 2 * number + 2
+
+
 def test_a_renewal_that_the_provider_refuses_is_not_logged(caplog) -> None:
     """While the old credentials serve, botocore tries to renew them at each call."""
 
