@@ -76,6 +76,14 @@ PROVIDER_GUARDS = (
         _GUARDS,
     ),
     Mutation(
+        "a younger resource is called older",
+        "cloudfront/safety/guards.py",
+        "    if owned or not judgement.is_older(other, mr):\n",
+        "    if owned:\n",
+        "a message that is wrong leads its reader to delete the resource that has the tenant",
+        ("unit/provider/cloudfront/adoption/test_offers.py",),
+    ),
+    Mutation(
         "an answer that says nothing ends Ready",
         "cloudfront/adoption/owner_look.py",
         "        return not (error.absent or error.about_request)\n",

@@ -303,9 +303,10 @@ def refuse_beside(
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         raise NotYet(f"{words}. {held or 'No action is needed'}", after=after, conditions=said)
-    known = (
-        f"is managed by {where}" if owned else f"has no owner tag, and {where}, which is older, has its name"
-    )
+    if owned or not judgement.is_older(other, mr):
+        known = f"is managed by {where}"
+    else:
+        known = f"has no owner tag, and {where}, which is older, has its name"
     raise _refused(
         Reason.ADOPTION_REFUSED,
         f"{noun(mr)} {seen.name} ({seen.id}) {known}. "

@@ -151,6 +151,19 @@ def test_nor_is_what_an_older_resource_of_the_namespace_may_take():
     assert "managed by" not in said
 
 
+def test_a_younger_resource_whose_status_has_it_is_not_called_older():
+    """After a restart, nothing is proven."""
+    world = World(managed(uid="younger", created="2026-02-01T00:00:00Z"))
+    world.settle()
+    untag(world)
+    wants = World(managed(uid="older"), world.cloudfront)
+    wants.context["peers"] = lambda *_: (world.mr,)
+    said = found(wants)
+    assert OFFER not in said
+    assert "which is older" not in said
+    assert "is managed by DistributionTenant acme" in said
+
+
 def test_what_is_nobodys_is_offered(kept):
     cloudfront = FakeCloudFront()
     cloudfront.add(name="shop.acme")
