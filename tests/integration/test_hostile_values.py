@@ -11,6 +11,7 @@ from tests.integration.hostile import Teams, unharmed
 
 WORKERS = 8
 """Of the provider, unless a flag says otherwise."""
+LEVELS = 3_000
 PAUSES = ["2562048h", "99999999999999999999h", "-1h", "0s", "1e9h", "NaN", "inf", "1h" * 1000]
 
 
@@ -89,3 +90,21 @@ def test_a_secret_full_of_blanks_stops_no_worker(teams: Teams) -> None:
         red.apply(red.tenant("blanks", providerConfigRef={"kind": "ProviderConfig", "name": "blanks"}))
         red.told("blanks", "expected an AWS credentials file of at most 64 KiB")
         blue.looked_at("beside-blanks", seconds=30)
+
+
+def test_deep_managed_fields_stop_neither_informers_nor_their_start(teams: Teams) -> None:
+    """The API server stores almost 10,000 levels; Python's parser of JSON reads less than 1,000."""
+    blue, red = teams.blue, teams.red
+    blue.served("shallow")
+    red.apply(red.tenant("deep"))
+    red.serve("deep")
+    stored = red.get("deep", "edt")
+    entry = {"manager": "m", "operation": "Update", "apiVersion": stored["apiVersion"]}
+    stored["metadata"]["managedFields"] = [{**entry, "fieldsType": "FieldsV1", "fieldsV1": "@"}]
+    fields = '{"f:a":' * LEVELS + "{}" + "}" * LEVELS
+    with unharmed(blue, "shallow"):
+        red.world.kubectl("replace", "-f", "-", input=json.dumps(stored).replace('"@"', fields))
+        red.remove("deep")
+    blue.admin.processes.kill("provider")
+    blue.admin.processes.start("provider")
+    blue.served("later")

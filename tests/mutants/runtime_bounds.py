@@ -9,6 +9,30 @@ OPEN = ("reconcile/creation/test_uncertain.py",)
 RUNTIME_BOUNDS = (
     # Durations and workers.
     Mutation(
+        "an object that is nested too deep for Python ends each list of its kind",
+        "decoding.py",
+        "    except RecursionError:\n",
+        "    except ZeroDivisionError:\n",
+        "one managed resource of one namespace stops the provider for all",
+        ("test_decoding.py",),
+    ),
+    Mutation(
+        "managed fields are read",
+        "decoding.py",
+        '        metadata.pop("managedFields", None)\n',
+        "        pass\n",
+        "a copy of a deep object fails, and with it the reconcile",
+        ("test_decoding.py",),
+    ),
+    Mutation(
+        "a brace in a text counts as a level",
+        "decoding.py",
+        """rb'"(?:[^"\\\\]|\\\\.)*+"|[\\[{]|[\\]}]'""",
+        """rb'[\\[{]|[\\]}]'""",
+        "the rest of the list is cut",
+        ("test_decoding.py",),
+    ),
+    Mutation(
         "stale entries of the queue stay until their time",
         "queueing/queue.py",
         "        if len(self._heap) > 2 * len(self._due) + _STALE_ENTRIES:\n",

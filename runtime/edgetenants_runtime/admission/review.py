@@ -3,13 +3,13 @@ webhook needs it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from edgetenants_runtime.admission.fields import BadReview, Fields
 from edgetenants_runtime.bounds import cut
+from edgetenants_runtime.decoding import decode
 
 __all__ = ["API_VERSION", "Request", "Verdict", "parse", "response", "weight"]
 
@@ -124,8 +124,8 @@ def response(uid: str, verdict: Verdict) -> dict[str, Any]:
 def _json(body: bytes | bytearray) -> Any:
     # The error has the whole text, so it must not be the cause of another.
     try:
-        return json.loads(body.decode())
-    except (ValueError, RecursionError):
+        return decode(bytes(body))
+    except ValueError:
         return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry
 
 from edgetenants_runtime.bounds import wait
+from edgetenants_runtime.decoding import decode
 from edgetenants_runtime.kube.errors import Forbidden, Invalid, KubeError, Operation, refusal, why
 from edgetenants_runtime.kube.server_time import ServerTime
 from edgetenants_runtime.kube.watch import Watch
@@ -292,7 +292,7 @@ class KubeClient:
 
 def _parsed(request: _Request, data: bytes) -> JsonObject:
     try:
-        answer = json.loads(data)
+        answer = decode(data)
     except ValueError as error:
         raise KubeError(request.operation, 0, why(error)) from error
     if not isinstance(answer, dict):
@@ -330,7 +330,7 @@ def _named(operation: Operation) -> Operation:
 
 def _status(response: BaseHTTPResponse) -> Mapping[str, Any]:
     try:
-        status = json.loads(response.data)
+        status = decode(response.data)
     except (HTTPError, OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}

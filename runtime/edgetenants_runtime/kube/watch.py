@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 
+from edgetenants_runtime.decoding import decode
 from edgetenants_runtime.kube.errors import KubeError, Operation, refusal, why
 
 __all__ = ["EventType", "Watch", "WatchEvent"]
@@ -56,7 +56,7 @@ class Watch:
     def __iter__(self) -> Iterator[WatchEvent]:
         try:
             for line in self._lines():
-                yield self._event(json.loads(line))
+                yield self._event(decode(line))
         except (HTTPError, OSError, AttributeError):
             # Broken, silent for too long, or closed by another thread: the caller watches again from the last
             # version, and gets the actual error there.

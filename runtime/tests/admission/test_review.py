@@ -84,6 +84,13 @@ def test_who_has_managed_which_field_is_dropped() -> None:
     assert parse(body(object={"metadata": metadata})).object == {"metadata": {"name": "acme"}}
 
 
+def test_managed_fields_of_any_depth_keep_no_check_away() -> None:
+    metadata = {"name": "acme", "managedFields": "@"}
+    deep = '{"f:a":' * 9_000 + "{}" + "}" * 9_000
+    sent = body(object={"metadata": metadata}).replace(b'"@"', deep.encode())
+    assert parse(sent).object == {"metadata": {"name": "acme"}}
+
+
 @pytest.mark.parametrize("part", ["[],", '{"a":', '"ab",'])
 def test_a_review_with_very_many_values_is_refused_before_it_is_parsed(part: str) -> None:
     with pytest.raises(BadReview, match="at most 100000 values"):
