@@ -3,10 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from provider.cloudfront.safety.name_keys import is_name
-from sandbox.world import World
+from sandbox.world import World, WorldError
 from tests.integration.reading import Reader, reader
 from tests.integration.watching import Object, is_true
 
@@ -35,11 +36,10 @@ class Claims:
         return self.world.kubectl("apply", "-f", "-", input="\n---\n".join(json.dumps(o) for o in objects))
 
     def patch(self, name: str, spec: Object) -> None:
-        body = json.dumps({"spec": spec})
-        self.world.kubectl("patch", "tenantclaim", name, "-n", self.namespace, "--type=merge", "-p", body)
+        self.reader.patch("tenantclaim", name, self.namespace, {"spec": spec})
 
     def delete(self, name: str) -> None:
-        self.world.kubectl("delete", "tenantclaim", name, "-n", self.namespace, "--wait=false")
+        self.reader.delete("tenantclaim", name, self.namespace)
 
     def get(self, name: str, resource: str = "tenantclaim") -> Object:
         return self.reader.get(resource, name, self.namespace)
@@ -105,12 +105,13 @@ class Claims:
         return "\n".join([seen, *conditions, *events])
 
     def delete_all(self) -> None:
-        self.world.kubectl(
-            "delete", "tenantclaims", "--all", "-n", self.namespace, "--wait=false", check=False
-        )
+        for each in self.reader.items("tenantclaims", self.namespace):
+            with suppress(WorldError):
+                self.delete(each["metadata"]["name"])
         self.wait("everything to be deleted", lambda: not self.all_managed())
         self.release_domains()
-        self.world.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)
+        with suppress(WorldError):  # it may go already
+            self.reader.delete("namespaces", self.namespace, "")
 
     def kept_domains(self) -> dict[str, str]:
         """The domains that are kept for the namespace, each with the name of its ConfigMap."""
@@ -131,11 +132,11 @@ class Claims:
 
     def release_domains(self) -> None:
         """As an administrator would: other tests use the same names."""
+        released: dict[str, dict[str, None]] = {}
         for key, name in self._kept().items():
-            patch = json.dumps({"data": {key: None}})
-            self.world.kubectl(
-                "patch", "configmap", name, "-n", "crossplane-system", "--type=merge", "-p", patch
-            )
+            released.setdefault(name, {})[key] = None
+        for name, data in released.items():
+            self.reader.patch("configmaps", name, "crossplane-system", {"data": data})
 
     def _selector(self, name: str) -> str:
         return f"crossplane.io/composite={name}"

@@ -178,11 +178,11 @@ class Team(Claims):
 
     def forge(self, name: str, status: Object, kind: str = "edt") -> None:
         """Write what only the provider should say."""
-        self._merge(kind, name, {"status": status}, "--subresource=status")
+        self.reader.patch(kind, name, self.namespace, {"status": status}, "status")
 
     def change(self, name: str, body: Object, kind: str = "edt") -> None:
         """A merge patch of an object."""
-        self._merge(kind, name, body)
+        self.reader.patch(kind, name, self.namespace, body)
 
     def annotate(self, name: str, kind: str = "edt", **annotations: str | None) -> None:
         """Set annotations of edgetenants.io; None takes one away."""
@@ -190,12 +190,7 @@ class Team(Claims):
         self.change(name, {"metadata": {"annotations": named}}, kind)
 
     def remove(self, name: str, kind: str = "edt") -> None:
-        self.world.kubectl("delete", kind, name, "-n", self.namespace, "--wait=false")
-
-    def _merge(self, kind: str, name: str, body: Object, *options: str) -> None:
-        self.world.kubectl(
-            "patch", kind, name, "-n", self.namespace, "--type=merge", "-p", json.dumps(body), *options
-        )
+        self.reader.delete(kind, name, self.namespace)
 
     # What the user may and may not.
 

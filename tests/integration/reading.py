@@ -1,4 +1,4 @@
-"""Reads objects from the API server in this process.
+"""Reads objects from the API server in this process, and makes the writes that tests make most.
 
 Tests look several times a second, and to start kubectl for each look takes far more of the processor.
 """
@@ -65,6 +65,38 @@ class Reader:
         # Items of a list of built-in kinds do not say what they are.
         kind = {"apiVersion": found["apiVersion"], "kind": found["kind"].removesuffix("List")}
         return [{**kind, **item} for item in found["items"]]
+
+    def patch(self, resource: str, name: str, namespace: str, body: Object, subresource: str = "") -> None:
+        """What `kubectl patch --type=merge` does.
+
+        Raises:
+            WorldError: the API server refuses, is away, or does not have the object.
+        """
+        path = f"{self._path(resource, namespace)}/{quote(name)}" + (f"/{subresource}" if subresource else "")
+        self._write("PATCH", path, body, "application/merge-patch+json")
+
+    def delete(self, resource: str, name: str, namespace: str) -> None:
+        """What `kubectl delete --wait=false` does.
+
+        Raises:
+            WorldError: as for `patch`.
+        """
+        path = f"{self._path(resource, namespace)}/{quote(name)}"
+        self._write("DELETE", path, {"propagationPolicy": "Background"}, "application/json")
+
+    def _write(self, method: str, path: str, body: Object, content: str) -> None:
+        headers = {**self._as, "Content-Type": content}
+        query = "" if method == "DELETE" else "?fieldManager=kubectl-patch"
+        try:
+            answer = self._pool.request(
+                method, self._server + path + query, body=json.dumps(body), headers=headers, retries=False
+            )
+        except urllib3.exceptions.HTTPError as e:
+            raise WorldError(f"{method.lower()} {path}: {e}") from e
+        if answer.status >= 400:
+            told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
+            said = told.get("message") or answer.data.decode(errors="replace")
+            raise WorldError(f"{method.lower()} {path}: Error from server ({told.get('reason')}): {said}")
 
     def _path(self, resource: str, namespace: str) -> str:
         if resource not in self._kinds:
