@@ -15,7 +15,7 @@ from function.answer.conditions import Looked, Told
 from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
 from function.claims.claim import Composite
-from function.claims.plans import Plans
+from function.claims.plans import ChosenPlan, OtherPlans, Plans
 from function.composed import compose, observed, strangers
 from function.composed.compose import Order, WantedTenant
 from function.composed.observed import ObservedTenant
@@ -167,20 +167,22 @@ def order(
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     asked = claim.read(req.observed.composite)
     chosen = plans.choose(offered, asked.spec.plan)
-    others = offered.distributions_but_of(chosen.name)
+    others = offered.but(chosen.name)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
-    kept = beyond & _served(seen, others - {chosen.plan.distribution_id}) if beyond else beyond
+    kept = beyond & _served(seen, chosen, others) if beyond else beyond
     former = compose.former_names(asked.domains, seen)
     return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former, others)
 
 
-def _served(seen: Mapping[str, ObservedTenant], others: frozenset[str]) -> frozenset[str]:
-    """The domains that the claim's tenants have in CloudFront, as the provider observed them. A tenant at one
-    of these other plans' distributions got them under another plan."""
+def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan, others: OtherPlans) -> frozenset[str]:
+    """The domains that the claim's tenants have in CloudFront, as the provider observed them. A tenant at the
+    distribution of another plan got them under that plan."""
+    own = chosen.plan.distribution_id
     return frozenset(
         domain
         for each in seen.values()
-        if each.exists and not each.deleted and each.asked.distribution_id not in others
+        if each.exists and not each.deleted
+        if each.asked.distribution_id == own or not others.may_have(each.asked.distribution_id)
         for domain in each.domain_states
     )
 

@@ -102,8 +102,9 @@ def _under_another_plan(
 ) -> tuple[Move, ...]:
     """The moves to the claim's new plan that wait. Another plan has the tenants' distribution, and what the
     new plan allows is not allowed there."""
-    others = order.other_distributions - {order.chosen.plan.distribution_id}
-    asked = [seen[name].asked for name in serving if seen[name].asked.distribution_id in others]
+    own = order.chosen.plan.distribution_id
+    present = [seen[name].asked for name in serving if seen[name].asked.distribution_id != own]
+    asked = [each for each in present if order.others.may_have(each.distribution_id)]
     needs = _same_config(order, {each.config for each in asked})
     until = " Until then, the tenants stay as they are, and only spec.suspended changes them."
     moves = [_move(order, old) for old in sorted({each.distribution_id for each in asked})]

@@ -23,7 +23,7 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
 from edgetenants_runtime.api.references import ProviderConfigReference
 from function.claims.claim import Claim, Composite
-from function.claims.plans import ChosenPlan
+from function.claims.plans import ChosenPlan, OtherPlans
 from function.claims.terms import Terms
 from function.composed import naming
 from function.composed.observed import ObservedTenant
@@ -73,8 +73,8 @@ class Order:
     terms: Terms
     former_names: Mapping[str, str] = field(default_factory=dict)
     """The composed resource names, by domain, of tenants that have one with a shorter hash."""
-    other_distributions: frozenset[str] = frozenset()
-    """The distributions of all other plans."""
+    others: OtherPlans = OtherPlans()  # noqa: RUF009 - immutable
+    """The plans that the claim does not use."""
 
     def name_of(self, domain: str, isolation: Isolation) -> str:
         """The composed resource name of the tenant that serves a domain."""

@@ -32,8 +32,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a claim takes domains along to a plan that does not allow them",
         "fn.py",
-        " and each.asked.distribution_id not in others\n",
-        "\n",
+        "        if each.asked.distribution_id == own or not others.may_have(each.asked.distribution_id)\n",
+        "",
         "allow.domains of a plan does not bind a claim that comes from another plan",
         ("unit/function/test_cases.py",),
     ),
@@ -43,6 +43,14 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "    if waits := _under_another_plan(order, kept.keys() & held.keys(), seen):\n",
         "    if waits := ():\n",
         "parameters that no plan allows there select another team's origin",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
+        "an invalid plan has no distribution",
+        "claims/plans.py",
+        "(self.unknown or distribution in self.distributions)",
+        "distribution in self.distributions",
+        "while a plan is invalid, its claims take the rights of another one to its distribution",
         ("unit/function/test_cases.py",),
     ),
     Mutation(
@@ -80,7 +88,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "tenants that are going keep domains",
         "fn.py",
-        "        if each.exists and not each.deleted and each.asked",
+        "        if each.exists and not each.deleted\n        if each.asked",
         "        if each.asked",
         "a claim gets back what the plan took from it",
         ("unit/function/test_cases.py",),
