@@ -15,7 +15,7 @@ from function.answer.conditions import Looked, Told
 from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
 from function.claims.claim import Composite
-from function.claims.plans import ChosenPlan, OtherPlans, Plans
+from function.claims.plans import ChosenPlan, Plans
 from function.composed import compose, observed, strangers
 from function.composed.compose import Order, WantedTenant
 from function.composed.observed import ObservedTenant
@@ -167,23 +167,22 @@ def order(
         raise Refused(LiveReason.INVALID_CLAIM, "metadata.name: expected a name, got nothing")
     asked = claim.read(req.observed.composite)
     chosen = plans.choose(offered, asked.spec.plan)
-    others = offered.but(chosen.name)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
-    kept = beyond & _served(seen, chosen, others) if beyond else beyond
+    kept = beyond & _served(seen, chosen) if beyond else beyond
     former = compose.former_names(asked.domains, seen)
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former, others)
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
 
 
-def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan, others: OtherPlans) -> frozenset[str]:
-    """The domains that the claim's tenants have in CloudFront, as the provider observed them. A tenant at the
-    distribution of another plan got them under that plan."""
+def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan) -> frozenset[str]:
+    """The domains that the claim's tenants have in CloudFront, as the provider observed them, and that were
+    composed. A tenant that comes from another plan's distribution got them under that plan."""
     own = chosen.plan.distribution_id
     return frozenset(
         domain
         for each in seen.values()
         if each.exists and not each.deleted
-        if each.asked.distribution_id == own or not others.may_have(each.asked.distribution_id)
-        for domain in each.domain_states
+        if each.plan in ("", chosen.name) or each.asked.distribution_id == own
+        for domain in each.asked.domains.intersection(each.domain_states)
     )
 
 
@@ -238,9 +237,10 @@ def _compose(
     composite = order.composite
     former = former_tenants.gather(req, composite, seen.values())
     composed = _derive(order, seen, former, reached=conditions.was_reached(composite))
+    # Before the resources that stay as they are: a stranger must not be among them.
+    _check_control(req, composed.resources)
     composed = replace(composed, resources=composed.resources + _unchanged(req, order, composed.unchanged))
     _check_names(req, composed.resources)
-    _check_control(req, composed.resources)
     response.want(rsp, composed.resources, composed.status)
     if departing.keep(req, rsp, order, seen):
         composed = replace(composed, departing=True)

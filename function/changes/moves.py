@@ -100,11 +100,12 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
 def _under_another_plan(
     order: Order, serving: Iterable[str], seen: Mapping[str, ObservedTenant]
 ) -> tuple[Move, ...]:
-    """The moves to the claim's new plan that wait. Another plan has the tenants' distribution, and what the
-    new plan allows is not allowed there."""
+    """The moves to the claim's new plan that wait. What it allows is not allowed at the distribution of the
+    former one."""
     own = order.chosen.plan.distribution_id
-    present = [seen[name].asked for name in serving if seen[name].asked.distribution_id != own]
-    asked = [each for each in present if order.others.may_have(each.distribution_id)]
+    came = [seen[name] for name in serving if seen[name].plan not in ("", order.chosen.name)]
+    # If CloudFront refused a confirmed move, the tenant is still where a claim that reverts it wants it.
+    asked = [each.asked for each in came if own not in (each.asked.distribution_id, each.distribution)]
     needs = _same_config(order, {each.config for each in asked})
     until = " Until then, the tenants stay as they are, and only spec.suspended changes them."
     moves = [_move(order, old) for old in sorted({each.distribution_id for each in asked})]
@@ -325,7 +326,11 @@ def _move(order: Order, old: str, having: Iterable[ObservedTenant] = ()) -> Move
 
 
 def _present(seen: ObservedTenant | None, asked: str) -> str:
-    return (seen.asked.distribution_id if seen is not None else "") or asked
+    """The distribution that serves a tenant's domains."""
+    if seen is None or asked in ("", seen.distribution):
+        # It need not move, whatever its spec asks for: CloudFront refused an earlier move.
+        return asked
+    return seen.asked.distribution_id or asked
 
 
 def _connected(

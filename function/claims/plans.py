@@ -30,19 +30,6 @@ class Offer:
     """The source: empty for the function's input, else the source's name and a colon."""
 
 
-@dataclass(frozen=True)
-class OtherPlans:
-    """The plans that a claim does not use."""
-
-    distributions: frozenset[str] = frozenset()
-    unknown: bool = False
-    """Whether some are invalid, so that their distributions are unknown."""
-
-    def may_have(self, distribution: str) -> bool:
-        """Whether one of them has the distribution, as far as is known."""
-        return bool(distribution) and (self.unknown or distribution in self.distributions)
-
-
 @dataclass(frozen=True, eq=False)
 class Plans:
     """All plans of the platform team."""
@@ -65,11 +52,6 @@ class Plans:
     def names(self) -> list[str]:
         """The names of all plans. Includes invalid ones, because they exist and will be corrected."""
         return sorted({*self.sound, *self.broken})
-
-    def but(self, name: str) -> "OtherPlans":
-        """All plans except one."""
-        others = frozenset(each.plan.distribution_id for plan, each in self.sound.items() if plan != name)
-        return OtherPlans(others, unknown=bool(self.broken or self.flaws))
 
     def with_sources(self, sources: Iterable[tuple[str, Any]]) -> "Plans":
         """These plans and those of the sources, each a name and its `plans`. Of plans with the same name, the

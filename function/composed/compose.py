@@ -23,10 +23,10 @@ from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
 from edgetenants_runtime.api.references import ProviderConfigReference
 from function.claims.claim import Claim, Composite
-from function.claims.plans import ChosenPlan, OtherPlans
+from function.claims.plans import ChosenPlan
 from function.claims.terms import Terms
 from function.composed import naming
-from function.composed.observed import ObservedTenant
+from function.composed.observed import PLAN, ObservedTenant
 from function.errors import refuse_claim
 from function.protocol import wire
 
@@ -73,8 +73,6 @@ class Order:
     terms: Terms
     former_names: Mapping[str, str] = field(default_factory=dict)
     """The composed resource names, by domain, of tenants that have one with a shorter hash."""
-    others: OtherPlans = OtherPlans()  # noqa: RUF009 - immutable
-    """The plans that the claim does not use."""
 
     def name_of(self, domain: str, isolation: Isolation) -> str:
         """The composed resource name of the tenant that serves a domain."""
@@ -206,7 +204,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
-    annotations = {EXTERNAL_NAME: external_name or new_name(order, wanted)}
+    annotations = {EXTERNAL_NAME: external_name or new_name(order, wanted), PLAN: order.chosen.name}
     if adopted:
         annotations[ADOPT] = adopted
     if wanted.takes:

@@ -20,6 +20,8 @@ _LONGEST_MESSAGE = 4096
 
 _ASTRAY = frozenset({RecordState.MISSING, RecordState.WRONG})
 
+PLAN = "edgetenants.io/plan"
+"""Annotation: name of the plan under which the function composed the tenant."""
 ACTIVE = "active"
 """Status of a domain that CloudFront serves."""
 
@@ -84,6 +86,10 @@ class ObservedTenant:
     domain_states: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
     """Its id in CloudFront; empty if unknown."""
+    distribution: str = ""
+    """The id of its distribution in CloudFront; empty if unknown."""
+    plan: str = ""
+    """The plan under which it was composed; empty if an earlier version composed it."""
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, str], ...] = ()
     """The DNS records of status.dnsInstructions, sorted."""
@@ -141,8 +147,10 @@ def read(resource: Struct) -> ObservedTenant:
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     name, uid, deleted = structs.texts_at(metadata, ("name", "uid", "deletionTimestamp"))
-    carried, created = structs.texts_at(annotations, (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED))
-    id_, known_as, endpoint = structs.texts_at(at_provider, ("id", "name", "routingEndpoint"))
+    carried, created, plan = structs.texts_at(annotations, (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED, PLAN))
+    id_, known_as, endpoint, there = structs.texts_at(
+        at_provider, ("id", "name", "routingEndpoint", "distributionId")
+    )
     return ObservedTenant(
         name=name,
         uid=uid,
@@ -157,6 +165,8 @@ def read(resource: Struct) -> ObservedTenant:
             structs.texts_at(each, ("domain", "status")) for each in structs.objects(at_provider, "domains")
         ),
         id=id_,
+        distribution=there,
+        plan=plan,
         routing_endpoint=endpoint,
         instructions=_instructions(status),
     )

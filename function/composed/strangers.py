@@ -102,9 +102,11 @@ def _problem(resource: Struct, composite: Struct) -> Problem:
         if structs.text(composite, "metadata", "namespace")
         else "spec.resourceRefs"
     )
-    label, own = _label(structs.child(resource, "metadata")), structs.text(composite, "metadata", "name")
+    metadata, of_composite = structs.child(resource, "metadata"), structs.child(composite, "metadata")
+    label = _label(metadata)
     got = f"{kind} {name}, which Crossplane would delete; remove it from the list"
-    if label not in ("", own):
+    # The claim's author may not know the label of a cluster-scoped object.
+    if label not in ("", structs.text(of_composite, "name")) and not _is_out_of_reach(metadata, of_composite):
         got = (
             f"{kind} {name}, which has no controller, and is {label}'s by its label {COMPOSITE_LABEL}; "
             "remove it from the list"

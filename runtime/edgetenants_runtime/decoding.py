@@ -17,7 +17,8 @@ __all__ = ["MOST_LEVELS", "decode"]
 MOST_LEVELS: Final = 100
 """Levels that are decoded where the parser fails; deeper values are null. All but managedFields have less
 than thirty."""
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+"""A string that does not end goes to the end of the text: what is not JSON must not take longer."""
 
 
 def decode(data: bytes) -> Any:
@@ -31,7 +32,8 @@ def decode(data: bytes) -> Any:
     except RecursionError:
         decoded = json.loads(b"".join(_shallow(data)))
     if isinstance(decoded, dict):
-        for each in (decoded, decoded.get("object"), *(decoded.get("items") or ())):
+        items = decoded.get("items")
+        for each in (decoded, decoded.get("object"), *(items if isinstance(items, list) else ())):
             _drop_managed_fields(each)
     return decoded
 

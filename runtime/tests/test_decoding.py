@@ -35,7 +35,9 @@ def test_managed_fields_are_not_decoded(text: str, levels: int) -> None:
     assert decode((text % metadata).encode()) == json.loads(text % '{"metadata": {"name": "a"}}')
 
 
-@pytest.mark.parametrize("text", ["[1]", "1", "null", '{"items": null, "object": 1, "metadata": []}'])
+@pytest.mark.parametrize(
+    "text", ["[1]", "1", "null", '{"items": null, "object": 1, "metadata": []}', '{"items": 5}']
+)
 def test_what_is_no_object_is_decoded(text: str) -> None:
     assert decode(text.encode()) == json.loads(text)
 
@@ -73,3 +75,9 @@ def test_what_the_parser_reads_is_decoded_as_it_is() -> None:
 def test_what_is_not_json_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode(text.encode())
+
+
+def test_what_is_not_json_takes_no_longer() -> None:
+    """It would take hours if each string that does not end were followed to the end of the text."""
+    with pytest.raises(ValueError, match=r"."):
+        decode(b"[" * 1_500 + b'\\"' * 1_000_000)

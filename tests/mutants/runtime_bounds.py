@@ -27,7 +27,7 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a brace in a text counts as a level",
         "decoding.py",
-        """rb'"(?:[^"\\\\]|\\\\.)*+"|[\\[{]|[\\]}]'""",
+        """rb'"(?:[^"\\\\]|\\\\.)*+(?:"|\\Z)|[\\[{]|[\\]}]'""",
         """rb'[\\[{]|[\\]}]'""",
         "the rest of the list is cut",
         ("test_decoding.py",),

@@ -49,7 +49,9 @@ def tenant(claim: dict, plan: dict, domain: str, seen: dict) -> dict:
     return {
         "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
         "kind": "DistributionTenant",
-        "metadata": {"annotations": {"crossplane.io/external-name": name}},
+        "metadata": {
+            "annotations": {"crossplane.io/external-name": name, "edgetenants.io/plan": spec["plan"]}
+        },
         "spec": {
             "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
             "forProvider": {

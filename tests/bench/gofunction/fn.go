@@ -21,7 +21,10 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 )
 
-const externalName = "crossplane.io/external-name"
+const (
+	externalName = "crossplane.io/external-name"
+	planName     = "edgetenants.io/plan"
+)
 
 // Function composes a DistributionTenant for each domain of a claim.
 type Function struct {
@@ -80,6 +83,7 @@ func compose(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) error 
 type claim struct {
 	namespace, name string
 	domains         []string
+	planName        string
 	plan            Plan
 	parameters      map[string]any
 	tags            map[string]any
@@ -113,7 +117,7 @@ func readClaim(xr *composite.Unstructured, plans *TenantPlans) (*claim, error) {
 	if isolation, err := xr.GetString("spec.isolation"); err != nil || isolation != "PerDomain" {
 		return nil, errors.New("spec.isolation: expected PerDomain")
 	}
-	c := &claim{namespace: xr.GetNamespace(), name: xr.GetName(), domains: domains, plan: plan}
+	c := &claim{namespace: xr.GetNamespace(), name: xr.GetName(), domains: domains, planName: name, plan: plan}
 	if c.suspended, err = xr.GetBool("spec.suspended"); err != nil {
 		c.suspended = false
 	}
@@ -151,7 +155,7 @@ func (c *claim) tenant(t *tenant) *composed.Unstructured {
 	cd.Object = map[string]any{
 		"apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
 		"kind":       "DistributionTenant",
-		"metadata":   map[string]any{"annotations": map[string]any{externalName: name}},
+		"metadata":   map[string]any{"annotations": map[string]any{externalName: name, planName: c.planName}},
 		"spec": map[string]any{
 			"providerConfigRef": map[string]any{"kind": "ClusterProviderConfig", "name": "default"},
 			"forProvider": map[string]any{

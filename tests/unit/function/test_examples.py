@@ -110,7 +110,10 @@ def test_quickstart_under_the_composition_of_the_package() -> None:
     rsp = building.run(_request("examples/quickstart/claim.yaml", "package/composition.yaml"))
 
     tenant = building.desired(rsp)["tenant"]
-    assert tenant["metadata"]["annotations"] == {"crossplane.io/external-name": "shop.acme"}
+    assert tenant["metadata"]["annotations"] == {
+        "crossplane.io/external-name": "shop.acme",
+        "edgetenants.io/plan": "standard",
+    }
     assert tenant["spec"]["forProvider"]["domains"] == ["acme.example.com", "shop.acme.com"]
 
 
