@@ -30,8 +30,9 @@ CONFIRM_SECONDS: Final = 10.0
 """The pause between setting an owner tag and reading it again. TagResource has no If-Match: of two providers
 that set the tag at the same time, the last one wins, and the other must notice before it writes."""
 _LAG_SECONDS: Final = 600.0
-"""How long no other managed resource of this process may set the tag after it was set. AWS does not say how
-long its answers lag behind; as long as they do, each of two would set it again."""
+"""How long no other managed resource of this process may set the tag. AWS does not say how long its answers
+lag behind; as long as they do, each of two would set it again. And a request without an answer may arrive
+late."""
 
 
 class Resource(Protocol):
@@ -73,6 +74,8 @@ class _Claim:
     """When the tag is read again, or the claim expires."""
     excludes_until: float
     """Until then, no other managed resource may set the tag."""
+    made: bool = False
+    """The tag was set. Until then, a request may be on its way, even if its managed resource is gone."""
 
 
 @dataclass(frozen=True)
@@ -174,28 +177,28 @@ class OwnerProofs:
         return offer is not None and offer.by == by and offer.to in peers
 
     def reserve(self, id_: str, uid: str) -> bool:
-        """Whether that managed resource may set the owner tag now: one at a time, each for a limited time."""
+        """Whether that managed resource may set the owner tag now: one at a time, each for ten minutes, or
+        until it certainly set none."""
         with self._lock:
             now = self._clock.now()
             claim = self._claims.get(id_)
             if claim is not None and claim.uid != uid and now < claim.excludes_until:
                 return False
             self._claims = {key: kept for key, kept in self._claims.items() if now < kept.excludes_until}
-            until = now + CONFIRM_SECONDS
-            self._claims[id_] = _Claim(uid, until, max(until, claim.excludes_until if claim else 0.0))
+            self._claims[id_] = _Claim(uid, now + CONFIRM_SECONDS, now + _LAG_SECONDS)
             return True
 
     def tagged(self, id_: str, uid: str) -> None:
         """The owner tag was set for that managed resource. Until its answers show that, others wait."""
         with self._lock:
             now = self._clock.now()
-            self._claims[id_] = _Claim(uid, now + CONFIRM_SECONDS, now + _LAG_SECONDS)
+            self._claims[id_] = _Claim(uid, now + CONFIRM_SECONDS, now + _LAG_SECONDS, made=True)
 
     def claimant(self, id_: str) -> str:
-        """The uid of the managed resource for which the tag is being set; empty if there is none."""
+        """The uid of the managed resource for which the tag was set; empty if there is none."""
         with self._lock:
             claim = self._claims.get(id_)
-            return claim.uid if claim is not None else ""
+            return claim.uid if claim is not None and claim.made else ""
 
     def release(self, id_: str, uid: str) -> None:
         """Release the reservation, as the owner tag was certainly not set."""
