@@ -66,6 +66,7 @@ def test_a_claim_and_what_it_becomes(put: Any) -> None:
         "annotations": {
             "crossplane.io/composition-resource-name": "tenant",
             "crossplane.io/external-name": "shop.acme",
+            "edgetenants.io/plan": "gold",
         },
     }
 
