@@ -466,7 +466,7 @@ def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
         seconds=60,
     )
     installed.processes.start("package-runtime", ready=False)
-    installed.wait_for("the new revision to be refused", lambda: refused(installed), seconds=120)
+    installed.wait_for("the new revision to be refused", lambda: refused(installed), seconds=300)
     assert "deletionTimestamp" in get(installed, "edt", "-n", "shop")["items"][0]["metadata"]
 
     way_out = REMOVAL.read_text().partition("### Crossplane's package")[2]
