@@ -244,31 +244,27 @@ def domains_of(team: Team, name: str) -> list[str]:
     return [row["Domain"] for tenant in team.tenants(name) for row in tenant["Domains"]]
 
 
+def policy(file: str) -> str:
+    """The manifests of a policy that a platform team may apply."""
+    return (ROOT / "package" / file).read_text()
+
+
 @pytest.fixture
 def no_orphans(world: World) -> Iterator[None]:
-    """The policy that a platform team may apply."""
-    policy = str(ROOT / "package" / "no-orphans.yaml")
-    world.kubectl("apply", "-f", policy)
-    yield
-    world.kubectl("delete", "-f", policy)
+    with applied(world, policy("no-orphans.yaml")):
+        yield
 
 
 @pytest.fixture
 def protected_references(world: World) -> Iterator[None]:
-    """Another policy that a platform team may apply."""
-    policy = str(ROOT / "package" / "resource-references.yaml")
-    world.kubectl("apply", "-f", policy)
-    yield
-    world.kubectl("delete", "-f", policy)
+    with applied(world, policy("resource-references.yaml")):
+        yield
 
 
 @pytest.fixture
 def enforced_compositions(world: World) -> Iterator[None]:
-    """Another policy that a platform team may apply."""
-    policy = str(ROOT / "package" / "compositions.yaml")
-    world.kubectl("apply", "-f", policy)
-    yield
-    world.kubectl("delete", "-f", policy)
+    with applied(world, policy("compositions.yaml")):
+        yield
 
 
 @pytest.mark.usefixtures("enforced_compositions")
@@ -277,7 +273,7 @@ def test_a_claim_does_not_choose_its_composition(green: Team) -> None:
     revision = {"compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": "others-1"}}
     asks = claim(green, "chooses", crossplane=revision)
     dry, words = ("create", "--dry-run=server", "-f", "-"), "choose the Composition of a claim"
-    green.wait("the policy", lambda: words in attempt(green, *dry, given=json.dumps(asks)), 30)
+    green.wait("the policy", lambda: words in tried(green, *dry, given=json.dumps(asks)), 30)
     green.apply(claim(green, "steady"))
     green.wait_ready("steady")
     patch = ("patch", "tenantclaim", "steady", "-n", green.namespace, "--type=merge", "-p")
@@ -288,7 +284,7 @@ def test_a_claim_does_not_choose_its_composition(green: Team) -> None:
     green.wait("its tenant to go", lambda: not green.tenants("steady"), 60)
 
 
-def attempt(team: Team, *args: str, given: str) -> str:
+def tried(team: Team, *args: str, given: str) -> str:
     """What the API server says when it refuses; empty if it does not."""
     try:
         team.world.kubectl(*args, input=given)
@@ -301,22 +297,14 @@ def attempt(team: Team, *args: str, given: str) -> str:
 def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Team) -> None:
     """Without the policy, a tenant that is taken from the list serves on, and its claim shows nothing."""
     listing = claim(green, "lists", crossplane={"resourceRefs": [reference(CLUSTER_ROLE)]})
-    dry = ("create", "--dry-run=server", "-f", "-")
-
-    def policy_holds() -> bool:
-        """The API server takes it in after a moment."""
-        try:
-            green.world.kubectl(*dry, input=json.dumps(listing))
-        except WorldError as error:
-            return "only Crossplane and administrators" in str(error)
-        return False
-
-    green.wait("the policy", policy_holds, 30)
+    dry, words = ("create", "--dry-run=server", "-f", "-"), "only Crossplane and administrators"
+    # The API server takes it in after a moment.
+    green.wait("the policy", lambda: words in tried(green, *dry, given=json.dumps(listing)), 30)
     green.apply(claim(green, "stays"))
     green.wait_ready("stays")
     patch = ("patch", "tenantclaim", "stays", "-n", green.namespace, "--type=merge", "-p")
     forgotten = json.dumps({"spec": {"crossplane": {"resourceRefs": []}}})
-    assert "only Crossplane and administrators" in green.refused(*patch, forgotten)
+    assert words in green.refused(*patch, forgotten)
     green.world.kubectl(*patch, json.dumps({"spec": {"domains": ["other-stays.example.com"]}}))
     green.wait("the edit to arrive", lambda: domains_of(green, "stays") == ["other-stays.example.com"], 60)
 

@@ -1025,17 +1025,23 @@ def test_a_new_process_finds_in_its_first_hour_what_the_annotation_means():
     assert second.confirm(CONFIG, token, "uid-2")
 
 
-def test_an_annotation_from_before_a_restart_confirms_nothing_that_the_new_process_saw():
-    """A user of red writes the former id back into a status, to confirm the accident of shop."""
-    clock, old = FakeClock(), lost("dt_1", "red")
-    token = held(clock, old).token(CONFIG, old)
-    vanished = AccountMemory(clock).vanished
-    theirs = {f"theirs-{number}": lost(f"dt_5{number}", "shop") for number in range(100)}
+def seen_and_lost(vanished: Vanished, clock: FakeClock, count: int) -> dict[str, Loss]:
+    """Tenants of shop that the process sees, and finds gone later."""
+    theirs = {f"theirs-{number}": lost(f"dt_5{number}", "shop") for number in range(count)}
     for uid, loss in theirs.items():
         vanished.is_there(uid, loss.id)
     clock.advance(1200)
     for uid, loss in theirs.items():
         vanished.found_gone(uid, loss)
+    return theirs
+
+
+def test_an_annotation_from_before_a_restart_confirms_nothing_that_the_new_process_saw():
+    """A user of red writes the former id back into a status, to confirm the accident of shop."""
+    clock, old = FakeClock(), lost("dt_1", "red")
+    token = held(clock, old).token(CONFIG, old)
+    vanished = AccountMemory(clock).vanished
+    theirs = seen_and_lost(vanished, clock, 100)
     assert not vanished.confirm(CONFIG, token, "theirs-0")
     vanished.found_gone("uid-2", old)
     assert vanished.confirm(CONFIG, token, "uid-2")
@@ -1049,12 +1055,7 @@ def test_a_loss_beside_it_permits_nothing_that_the_new_process_saw():
     clock, old = FakeClock(), lost("dt_1", "red")
     token = held(clock, old).token(CONFIG, old)
     vanished = AccountMemory(clock).vanished
-    theirs = {f"theirs-{number}": lost(f"dt_5{number}", "shop") for number in range(8)}
-    for uid, loss in theirs.items():
-        vanished.is_there(uid, loss.id)
-    clock.advance(1200)
-    for uid, loss in theirs.items():
-        vanished.found_gone(uid, loss)
+    theirs = seen_and_lost(vanished, clock, 8)
     for number, uid in enumerate(theirs):
         vanished.found_gone(f"forged-{number}", old)
         assert not vanished.confirm(CONFIG, token, uid)
