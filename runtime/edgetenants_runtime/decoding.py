@@ -17,8 +17,9 @@ __all__ = ["MOST_LEVELS", "decode"]
 MOST_LEVELS: Final = 100
 """Levels that are decoded where the parser fails; deeper values are null. All but managedFields have less
 than thirty."""
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
-"""A string that does not end goes to the end of the text: what is not JSON must not take longer."""
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+"""A string that does not end, also one that ends in half an escape, goes to the end of the text: what is not
+JSON must not take longer."""
 
 
 def decode(data: bytes) -> Any:

@@ -77,7 +77,18 @@ def test_what_is_not_json_is_a_value_error(text: str) -> None:
         decode(text.encode())
 
 
-def test_what_is_not_json_takes_no_longer() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 1_500 + b'\\"' * 1_000_000,
+        b"[" * 1_500 + b'\\"' * 1_000_000 + b"\\",
+        b"[" * 1_500 + b'"' * 1_000_001,
+        b"[" * 1_500 + b"\\" * 2_000_001,
+        b"[" * 1_500 + b'"\\' * 1_000_000,
+    ],
+    ids=["no end", "half an escape", "quotes", "backslashes", "escaped quotes"],
+)
+def test_what_is_not_json_takes_no_longer(text: bytes) -> None:
     """It would take hours if each string that does not end were followed to the end of the text."""
     with pytest.raises(ValueError, match=r"."):
-        decode(b"[" * 1_500 + b'\\"' * 1_000_000)
+        decode(text)

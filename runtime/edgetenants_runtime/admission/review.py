@@ -24,6 +24,8 @@ _LONGEST_MESSAGE: Final = 4096
 """Characters of a denial. A spec may have a thousand invalid entries."""
 _MOST_VALUES: Final = 100_000
 """A resource with 500 domains has some 7,000 values, and a review may have two resources."""
+_MOST_QUOTES: Final = 8 * _MOST_VALUES
+"""A text may have quotes: the annotation of `kubectl apply` has the whole object."""
 _BYTES_PER_VALUE: Final = 256
 """Memory that one value takes in Python beside its text, at most: an object with one field takes 200."""
 _BYTES_PER_BYTE: Final = 4
@@ -70,10 +72,13 @@ def weight(body: bytes | bytearray) -> int:
     """Return how many bytes of memory the review takes at most, without parsing it.
 
     Raises:
-        BadReview: it has too many values. Three bytes of empty lists take 80 bytes in Python.
+        BadReview: it has too many values, or what is not JSON has as many signs. Three bytes of empty lists
+            take 80 bytes in Python, and each sign takes time where the review is nested deeply.
     """
     values = body.count(b"[") + body.count(b"{") + body.count(b",")
-    if values > _MOST_VALUES:
+    ends = body.count(b"]") + body.count(b"}")
+    # In JSON, each list and object ends, and a value has at most a name and a text of its own.
+    if values > _MOST_VALUES or ends > _MOST_VALUES or body.count(b'"') > _MOST_QUOTES:
         raise BadReview(f"expected an AdmissionReview with at most {_MOST_VALUES} values")
     return values * _BYTES_PER_VALUE + len(body) * _BYTES_PER_BYTE
 
