@@ -283,13 +283,35 @@ class _Pass(StatusWriter):
 
     def resolve(self) -> None:
         # Not during deletion: the referenced objects are likely being deleted too.
-        if not self.mr.deleted:
+        if self.mr.deleted:
+            return
+        try:
             # Written with the next write of metadata, like the external name.
             self.resolved = self.deps.resolve(self.mr)
-            self.mr = self.mr.with_spec(self.resolved)
+        except (ExternalError, NotYet):
+            if self.mr.external_name is not None and names.FINALIZER not in self.mr.finalizers:
+                # The external resource may exist: a deletion meanwhile must look for it.
+                self.hold_what_can_be_looked_for()
+            raise
+        self.mr = self.mr.with_spec(self.resolved)
+
+    def hold_what_can_be_looked_for(self) -> None:
+        try:
+            client = self.deps.connector.connect(self.mr)
+        except (ExternalError, NotYet, KubeError):
+            # Its deletion would wait for a provider config that may never have been usable.
+            return
+        self.disconnect(client)
+        self.hold()
 
     def observe(self, client: ExternalClient) -> None:
-        self.seen = seen = client.observe(self.mr)
+        try:
+            self.seen = seen = client.observe(self.mr)
+        except NotYet:
+            if not self.mr.deleted and self.mr.external_name is not None:
+                # It waits, for a predecessor that has its external resource for example.
+                self.hold()
+            raise
         self.looked = True
         if seen.exists:
             self.known.saw(self.mr.uid)

@@ -290,6 +290,7 @@ def test_references_of_init_provider(above: Any, annotations: Any, patch: Any) -
 # The reconcile.
 
 OBSERVE, BOXES = "external observe acme", kinds_of(BOX)[0]
+HELD = "metadata +finalizer external-name"
 
 
 def world_of(asked: dict[str, Any], **changes: Any) -> World:
@@ -343,6 +344,7 @@ def test_a_missing_object_is_told_and_tried_again_in_real_time() -> None:
     outcome = world.reconcile()
     assert outcome == Outcome(Next.REAL_BACKOFF, failed=True)
     assert world.journal == [
+        HELD,
         "event Warning CannotResolveResourceReferences",
         "status Ready=False/Creating Synced=False/ReconcileError",
     ]
@@ -350,7 +352,7 @@ def test_a_missing_object_is_told_and_tried_again_in_real_time() -> None:
     message = "cannot resolve references: spec.forProvider.boxIdRef: Box shop/a does not exist"
     assert synced["message"] == message
     world.reconcile()
-    assert world.journal[2:] == world.journal[:1], "the same again is no news"
+    assert world.journal[3:] == world.journal[1:2], "the same again is no news"
 
 
 @pytest.mark.parametrize(("code", "told"), [(503, 0), (400, 2)], ids=["in trouble", "refusing"])
@@ -364,12 +366,48 @@ def test_an_api_server_that_does_not_answer_is_met_in_real_time(
     assert len(world.journal) == told
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_deletion_before_references_are_resolved_looks_for_the_external_resource(exists: bool) -> None:
+    """It may be that of a former resource of this name, which released it."""
+    world = world_of({"boxIdRef": {"name": "a"}})
+    if exists:
+        world.external.toys["acme"] = 1
+    world.reconcile()
+    world.delete()
+    world.settle()
+    assert world.mr is None
+    assert ("external delete acme" in world.journal) == exists
+
+
+def test_a_resource_that_waits_for_its_predecessor_has_a_finalizer() -> None:
+    world = World(toy() | {"spec": {"forProvider": {"size": 1}}}, KIND)
+    world.external.toys["acme"] = 1
+    world.external.refusing["observe"] = [NotYet("waits for its predecessor", after=5.0)]
+    world.reconcile()
+    assert world.mr is not None
+    assert names.FINALIZER in world.mr.finalizers
+    world.delete()
+    world.settle()
+    assert "external delete acme" in world.journal
+
+
+def test_what_cannot_be_connected_waits_for_its_references_without_a_finalizer() -> None:
+    """Its deletion could not look, and would wait until the provider config is usable."""
+    world = world_of({"boxIdRef": {"name": "a"}})
+    world.external.refusing["connect"] = [ExternalError("spec.providerConfigRef: does not exist")]
+    world.reconcile()
+    assert HELD not in world.journal
+    assert world.mr is not None
+    assert world.mr.finalizers == ()
+
+
 def test_an_object_without_a_value_is_waited_for_quietly() -> None:
     world = world_of({"boxIdRef": {"name": "a"}})
     world.objects.put(BOXES, box("a"))
     outcome = world.reconcile()
     assert outcome == Outcome(Next.AFTER, 15.0)
     assert world.journal == [
+        HELD,
         "event Normal PendingExternalResource",
         "status Ready=False/Creating Synced=True/ReconcileSuccess",
     ]
