@@ -108,6 +108,7 @@ def wire(
     looked = accounts.instruments.tenants
     manager.metrics.registry.register(Gauges(lambda: resources(tenants), looked, lambda: accounts.pauses))
     configs_of: dict[str, ProviderConfigs] = {}
+    shared_configs = lambda: _of_all(configs_of.values())  # noqa: E731 - of both trees
     config_of: ConfigOf = lambda mr: configs_of[mr.api_version].stored(mr)  # noqa: E731 - as above
     if webhooks is not None:
         facts = KnownFacts(
@@ -148,12 +149,19 @@ def wire(
                 config_of=config_of,
                 poll_seconds=settings.poll_interval,
                 kept=kept,
+                shared_configs=shared_configs,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
             if controllers is tenants:
                 waiters.append(waiting.Waiter(controllers[-1], connector.woken))
     waiting.follow(waiters)
     return manager
+
+
+def _of_all(trees: Iterable[ProviderConfigs]) -> list[Mapping[str, Any]] | None:
+    """The provider configs that all namespaces can use; None if not all were read."""
+    found = [configs.cluster_scoped() for configs in trees]
+    return None if None in found else [each for configs in found for each in configs or ()]
 
 
 def admit(manager: Manager, webhooks: Webhooks, facts: Facts, namespace: str) -> None:

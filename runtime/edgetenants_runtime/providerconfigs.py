@@ -169,6 +169,16 @@ class ProviderConfigs:
             return None
         return informer.cache.get(ObjectKey(ref.namespace, ref.name))
 
+    def cluster_scoped(self) -> list[Mapping[str, Any]] | None:
+        """The configs that resources in every namespace can use, as last read; None if not all were read."""
+        found: list[Mapping[str, Any]] = []
+        for informer in self._configs.values():
+            if informer.served and not informer.synced:
+                return None
+            keys = [key for key in informer.cache.keys() if not key.namespace]  # noqa: SIM118 - not a dict
+            found += [config for key in keys if (config := informer.cache.get(key))]
+        return found
+
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
         """See `ConfigResolver.resolve`. Raises KubeError too."""
         ref = use.ref(mr)

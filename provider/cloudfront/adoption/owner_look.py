@@ -105,11 +105,11 @@ def verified(mr: Managed, seen: Seen, account: AccountAccess, cluster: ClusterVi
 
 
 def owns(mr: Managed, get: Callable[[], Seen], account: AccountAccess, cluster: ClusterView) -> bool:
-    """Whether AWS has what `get` returns, and it is ours or only observed. True also if AWS does not say."""
+    """Whether AWS has what `get` returns, enabled, and it is ours. True also if AWS does not say."""
     try:
         seen = get()
-        if not judgement.writes(mr):
-            return True
+        if not seen.enabled:
+            return False
         seen = replace(seen, tags=account.cloudfront.tags(seen.arn))
     except AwsError as error:
         return not (error.absent or error.about_request)
@@ -221,7 +221,8 @@ def _reserved(mr: Managed, seen: Seen, proofs: OwnerProofs) -> Iterator[None]:
         if error.made_nothing:
             proofs.release(seen.id, mr.uid)
         raise _explained(mr, error, f"set the owner tag of {identity.noun(mr)} {seen.name}") from error
-    except ExternalError:
+    except (ExternalError, NotYet):
+        # Raised before the tag was sent.
         proofs.release(seen.id, mr.uid)
         raise
 

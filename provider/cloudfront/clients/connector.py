@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,10 @@ from provider.cloudfront.safety.holds import ConfigOf, Hold, hold_of
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
 
-__all__ = ["GroupConnector", "TenantConnector"]
+__all__ = ["GroupConnector", "SharedConfigs", "TenantConnector"]
+
+SharedConfigs = Callable[[], Iterable[Mapping[str, Any]] | None]
+"""Returns the provider configs that resources in every namespace can use; None if not all were read."""
 
 
 class _Connector:
@@ -59,10 +62,12 @@ class _Connector:
         config_of: ConfigOf | None = None,
         poll_seconds: float = 60.0,
         kept: KeptDomains = NOTHING,
+        shared_configs: SharedConfigs = lambda: (),
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
         kinds, `config_of` the provider config of one (None: nothing holds it back). `kept` records which
-        namespace has which domain and name; the rest are the provider's flags."""
+        namespace has which domain and name. `shared_configs` are the provider configs that all namespaces can
+        use. The rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -73,6 +78,7 @@ class _Connector:
         self._hold: Hold = (lambda _: "") if config_of is None else lambda mr: hold_of(mr, config_of(mr))
         self._poll_seconds = poll_seconds
         self._kept = kept
+        self._shared_configs = shared_configs
         self._delays = RetryDelays(poll_seconds)
 
     def woken(self, uid: str) -> None:
@@ -106,7 +112,7 @@ class _Connector:
 
     def _deps(self, mr: Managed, config: ResolvedConfig, account: Account) -> Dependencies:
         key = str(config.key)
-        kept = OnlyRead(self._kept) if _elsewhere(config) else self._kept
+        kept = self._kept if self._answers_are_proof(config) else OnlyRead(self._kept)
         return Dependencies(
             AccountAccess(account.cloudfront, account.memory, self._installation, account.id, key),
             ClusterView(self._peers, self._everyone, self._hold, kept),
@@ -117,6 +123,17 @@ class _Connector:
                 frozen=self._frozen(mr, account, key),
             ),
         )
+
+    def _answers_are_proof(self, config: ResolvedConfig) -> bool:
+        """Whether what answers at the config's endpoint says who has a domain. A domain is unique in AWS, and
+        again at each endpoint that is not AWS: in a test environment, users may make up anything."""
+        own = _endpoint(config.spec)
+        if not own:
+            return True
+        if config.key.namespace:
+            return False
+        shared = self._shared_configs()
+        return shared is not None and all(_endpoint(each.get("spec") or {}) == own for each in shared)
 
     def _client(
         self,
@@ -149,10 +166,9 @@ class _Connector:
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
 
 
-def _elsewhere(config: ResolvedConfig) -> bool:
-    """A namespaced ProviderConfig sets an endpoint of its own, if the provider allows that. Whatever answers
-    there may claim to be AWS, so its answers prove nothing about who has a domain."""
-    return bool(config.key.namespace and config.spec.get("endpoint"))
+def _endpoint(spec: Mapping[str, Any]) -> str:
+    """The URL of the endpoint; empty for AWS's public endpoints."""
+    return str((spec.get("endpoint") or {}).get("url") or "").rstrip("/").lower()
 
 
 class TenantConnector(_Connector):

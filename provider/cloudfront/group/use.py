@@ -35,6 +35,7 @@ from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import SecondChecks
 from provider.cloudfront.ownership import disclosure
+from provider.cloudfront.ownership.proofs import Proof
 from provider.cloudfront.safety import guards, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
 from provider.cloudfront.safety.kept_domains import KeptDomains, RecordsFailed
@@ -79,12 +80,16 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
         NotYet: AWS does not list the tenants, and no user has confirmed the deletion.
         ExternalError: AWS is throttling requests.
     """
-    if listed := _listed(mr, group, account):
+    listed = _listed(mr, group, account)
+    if listed:
         return _told(mr, {each.name for each in listed}, account.memory.log_changes, cluster.everyone)
     mine, others = _askers(mr, group, cluster.everyone)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
-    there = _unlisted(mr, group, others, account, counts=lambda _: True)
+    # A disabled group serves no one, and the attempt to delete it shows whether it has to be enabled again.
+    only_look = listed is None and group.enabled
+    certain = _owners(others, account, cluster.kept) if only_look else frozenset()
+    there = _unlisted(mr, group, others, account, counts=lambda _: True, certain=certain)
     return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
@@ -266,7 +271,8 @@ def waiting(group: ObservedGroup, what: str, seconds: float) -> NotYet:
     return NotYet(words, after=seconds, conditions=(deleting(words), *said) if group.enabled else said)
 
 
-def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[ObservedTenant, ...]:
+def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[ObservedTenant, ...] | None:
+    """None if AWS does not list them, and a user has confirmed the deletion."""
     try:
         return tuple(islice(account.cloudfront.tenants_of_group(group.id), _MOST_LISTED))
     except AwsError as error:
@@ -281,7 +287,7 @@ def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[
         _log.warning(
             "cannot list the tenants of the connection group", connection_group=group.name, error=str(error)
         )
-        return ()
+        return None
 
 
 def _held(mr: Managed, group: ObservedGroup, error: AwsError, after: float) -> NotYet:
@@ -331,8 +337,7 @@ def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> 
         namespace, proof = identity.namespace_of(each), account.memory.proofs.of(each.uid)
         unproven = proof is None
         share = (namespace, unproven)
-        # A status may name another tenant, the proof cannot.
-        name = str(proof.id if proof else each.at_provider.get("id") or each.external_name or each.name)
+        name = _name_of(each, proof)
         if _NAME.fullmatch(name) and (share, name) not in turns:
             turns[share, name] = (unproven, had[share], namespace == own)
             had[share] += 1
@@ -346,14 +351,17 @@ def _unlisted(
     account: AccountAccess,
     *,
     counts: Callable[[ObservedTenant], bool],
+    certain: frozenset[str] = frozenset(),
 ) -> ObservedTenant | None:
     """Find a tenant of other resources that counts and that AWS has in the group, whether it lists it or not.
     Of many resources each reconcile reads some (memory/readings.py). Of a namespace with very many, it reads
     the newest ones only: AWS refuses to delete a group with tenants, and then the provider enables it again.
 
+    If one of the tenants in `certain`, by name or id, cannot be read, the group stays.
+
     Raises:
         NotYet: other tenants are left to the next reconcile.
-        ExternalError: AWS is throttling requests.
+        ExternalError: AWS is throttling requests, or does not answer for one that is `certain`.
     """
     reads, readings = 0, account.memory.readings
     reading = readings.of(mr.uid, group.id)
@@ -364,7 +372,7 @@ def _unlisted(
         if reads > _MOST_LOOKS:
             words = f"reading the tenants that name connection group {group.name}"
             raise NotYet(words, after=_READ_ON_SECONDS)
-        return _in_group(mr, name, group, account.cloudfront)
+        return _in_group(mr, name, group, account.cloudfront, certain=name in certain)
 
     def found() -> Iterator[ObservedTenant | None]:
         turns = _in_turn(mr, others, account)
@@ -377,17 +385,47 @@ def _unlisted(
     return there
 
 
+def _owners(others: Iterable[Managed], account: AccountAccess, kept: KeptDomains) -> frozenset[str]:
+    """Of resources that name the group, the names and ids of tenants that the provider has seen itself. Where
+    AWS does not list the tenants, the user who confirmed the deletion may not know who joined."""
+    return frozenset(
+        name
+        for each in others
+        if (name := _name_of(each, account.memory.proofs.of(each.uid)))
+        and (account.memory.proofs.of(each.uid) or _has_name(each, account.id, kept))
+    )
+
+
+def _has_name(mr: Managed, account: str | None, kept: KeptDomains) -> bool:
+    """Whether the records say that its namespace has a tenant of its external name."""
+    if account is None:
+        return False
+    key = name_keys.key_of(_TENANT, account, mr.external_name or mr.name)
+    try:
+        return kept.holder(key) == identity.namespace_of(mr)
+    except RecordsFailed:
+        return False
+
+
+def _name_of(mr: Managed, proof: Proof | None) -> str:
+    """By what AWS finds its tenant. A status may name another tenant, the proof cannot."""
+    return str(proof.id if proof else mr.at_provider.get("id") or mr.external_name or mr.name)
+
+
 def _asked(mr: Managed) -> Any:
     asked = mr.for_provider.get("connectionGroupId")
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
-def _in_group(mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront) -> ObservedTenant | None:
+def _in_group(
+    mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront, *, certain: bool
+) -> ObservedTenant | None:
     """The tenant of another resource, if AWS says that it is in the group."""
     try:
         seen = cloudfront.get_tenant(name)
     except AwsError as error:
-        if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
+        unknown = certain and not (error.absent or error.about_request)
+        if unknown or error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"
             raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
         return None

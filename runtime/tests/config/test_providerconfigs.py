@@ -73,6 +73,12 @@ def test_a_config_that_does_not_exist_is_none(tree: Any, ref: dict[str, str]) ->
     assert world.configs.stored(Managed(toy(providerConfigRef=ref))) is None
 
 
+def test_the_configs_that_all_namespaces_can_use(tree: Any) -> None:
+    world = tree(config(), ours(), config(name="second"))
+    found = {each["metadata"]["name"] for each in world.configs.cluster_scoped()}
+    assert found == {"default", "second"}
+
+
 def test_the_secret_is_held_before_its_first_user_is_recorded(tree: Any) -> None:
     world = tree(ours(SECRET))
     world.put_secret()

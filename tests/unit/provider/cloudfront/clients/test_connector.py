@@ -119,16 +119,22 @@ def inner(client):
 
 
 @pytest.mark.parametrize(
-    ("namespace", "endpoint", "recording"),
+    ("namespace", "endpoint", "others", "recording"),
     [
-        ("", None, True),
-        ("", "https://aws.test", True),
-        ("team", None, True),
-        ("team", "https://x.test", False),
+        ("", None, (), True),
+        ("", None, ("https://staging.test",), True),
+        ("", "https://aws.test", ("https://AWS.test/",), True),
+        ("", "https://staging.test", ("https://staging.test", None), False),
+        ("", "https://staging.test", None, False),
+        ("", "https://staging.test", ("https://staging.test", "https://aws.test"), False),
+        ("team", None, (), True),
+        ("team", "https://x.test", (), False),
+        ("team", "https://abc.execute-api.us-east-1.amazonaws.com", (), False),
+        ("team", "https://x.test", ("https://x.test",), False),
     ],
 )
-def test_what_answers_at_an_endpoint_of_a_namespaces_choice_proves_nothing(
-    monkeypatch, namespace, endpoint, recording
+def test_what_answers_at_an_endpoint_that_may_not_be_aws_proves_nothing(
+    monkeypatch, namespace, endpoint, others, recording
 ):
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
     spec = {"endpoint": {"url": endpoint}} if endpoint else {}
@@ -136,7 +142,17 @@ def test_what_answers_at_an_endpoint_of_a_namespaces_choice_proves_nothing(
     configs = Configs()
     configs.resolve = lambda _: found
     kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
-    connector = TenantConnector(configs, sessions.Accounts(FakeClock()), installation="i", kept=kept)
+    connector = TenantConnector(
+        configs,
+        sessions.Accounts(FakeClock()),
+        installation="i",
+        kept=kept,
+        shared_configs=lambda: (
+            None
+            if others is None
+            else [{"spec": {"endpoint": {"url": url}} if url else {}} for url in others]
+        ),
+    )
     client = inner(connector.connect(Managed(managed())))
     assert client._cluster.kept.recording is recording
 

@@ -149,6 +149,54 @@ def test_a_confirmation_does_not_outweigh_what_is_known():
     assert "moved: 1 more, named in the provider's log" in world.error.message
 
 
+def confirmed_blindly(**spec: Any) -> Shared:
+    """A deletion that its author confirmed, with credentials that may neither list nor get tenants."""
+    world = Shared(**spec)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    get = AwsError("GetDistributionTenant", "AccessDenied", "no", status=403)
+    world.cloudfront.refuse |= {"ListDistributionTenants": DENIED, "GetDistributionTenant": get}
+    world.delete()
+    return world
+
+
+@pytest.mark.parametrize("known", ["proof", "record"])
+def test_a_confirmation_does_not_cover_a_tenant_of_another_namespace_that_cannot_be_read(known):
+    """The author of the group confirms its deletion, and the tenant is not the author's."""
+    world = confirmed_blindly()
+    id_ = world.use(name="other.acme")
+    other = cached("other", asked=world.group.id)
+    other["metadata"]["annotations"] = {"crossplane.io/external-name": "other.acme"}
+    world.cached = [other]
+    if known == "proof":
+        world.memory.proofs.note(other["metadata"]["uid"], world.cloudfront.tenants[id_])
+    else:
+        world.context["kept"] = records(FakeObjects(Journal()))
+        world.context["kept"].hold([key_of("DistributionTenant", ACCOUNT, "other.acme")], "other")
+    calls = world.looks()
+    assert "UpdateConnectionGroup" not in calls
+    assert "get a tenant that names connection group" in world.error.message
+    assert world.group.enabled
+
+
+def test_a_spec_that_names_the_group_keeps_no_deletion_away():
+    """Anyone may write one in a namespace of their own."""
+    world = confirmed_blindly()
+    world.cached = [cached("other", asked=world.group.id)]
+    world.settle()
+    assert world.gone
+
+
+def test_a_group_that_is_disabled_already_is_not_kept_so():
+    world = confirmed_blindly(for_provider={"enabled": False})
+    other = cached("other", asked=world.group.id)
+    world.cached = [other]
+    world.memory.proofs.note(other["metadata"]["uid"], world.cloudfront.tenants[world.use(name="other.acme")])
+    for _ in range(4):
+        world.clock.advance(PAUSE)
+        world.reconcile()
+    assert "DeleteConnectionGroup" in world.cloudfront.journal
+
+
 @pytest.mark.parametrize("made", [False, True])
 def test_a_resource_beside_it_that_asks_for_the_group_keeps_it(made):
     world = Shared()

@@ -13,7 +13,7 @@ import pytest
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.ownership.proofs import CONFIRM_SECONDS, PROVEN_SECONDS
 from provider.cloudfront.rehearsal.recorder import Recorder, rehearse
@@ -583,6 +583,18 @@ def test_a_reservation_ends_with_a_refusal_and_lasts_while_nobody_knows(kind, er
     one.clock.advance(600)
     other.settle()
     assert f"/{kind.kind}/else/" in kind.there(one).tags[OWNER_TAG], "nobody is kept out for ever"
+
+
+def test_a_wait_before_the_tag_reserves_nothing():
+    kind = ConnectionGroups()
+    one, other = two(kind)
+    paused = AwsError("ListDistributionTenants", PAUSED, "requests are paused", after=2.0)
+    one.cloudfront.refuse["ListDistributionTenants"] = paused
+    one.reconcile()
+    assert isinstance(one.error, NotYet)
+    assert writes(one.cloudfront.journal) == []
+    one.cloudfront.refuse.clear()
+    assert writes(other.reconcile()) == ["TagResource"]
 
 
 def test_a_rehearsal_of_an_adoption_shows_every_call_and_waits_for_none(kind):

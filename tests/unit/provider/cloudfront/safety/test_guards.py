@@ -303,8 +303,18 @@ def test_an_answer_that_says_nothing_of_its_tenant_takes_no_ready_away(code, sta
     assert world.ready()[0] == ready
 
 
-def test_a_renamed_resource_does_not_stay_ready_by_the_tenant_of_another() -> None:
+def test_a_renamed_resource_does_not_stay_ready_if_its_tenant_is_disabled() -> None:
     world = renamed_after_a_restart()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    assert world.ready() == ("False", "ValidationFailed")
+
+
+@pytest.mark.parametrize("policies", [["*"], ["Observe"]])
+def test_a_renamed_resource_does_not_stay_ready_by_the_tenant_of_another(policies) -> None:
+    """Its status may be a copy of that one's."""
+    world = renamed_after_a_restart()
+    world.obj["spec"]["managementPolicies"] = policies
     world.cloudfront.edit("dt_1", tags={OWNER_TAG: "cluster-1/DistributionTenant/blue/shop.acme"})
     world.reconcile()
     assert world.ready() == ("False", "ValidationFailed")
