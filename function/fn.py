@@ -8,7 +8,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from apis.conditions import ClaimConditionType, LiveReason
+from apis.conditions import ClaimConditionType, LiveReason, TenantReadyReason
 from function import report
 from function.answer import conditions, departing, field_names, pacing, response, status
 from function.answer.conditions import Looked, Told
@@ -168,20 +168,20 @@ def order(
     asked = claim.read(req.observed.composite)
     chosen = plans.choose(offered, asked.spec.plan)
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
-    kept = beyond & _served(seen, chosen) if beyond else beyond
+    kept = beyond & _served(seen, chosen, composite) if beyond else beyond
     former = compose.former_names(asked.domains, seen)
     return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
 
 
-def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan) -> frozenset[str]:
+def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan, composite: Composite) -> frozenset[str]:
     """The domains that the claim's tenants have in CloudFront, as the provider observed them, and that were
     composed. A tenant that comes from another plan's distribution got them under that plan."""
-    own = chosen.plan.distribution_id
+    own, choice = chosen.plan.distribution_id, composite.choice(chosen.name, chosen.source)
     return frozenset(
         domain
         for each in seen.values()
-        if each.exists and not each.deleted
-        if each.plan in ("", chosen.name) or each.asked.distribution_id == own
+        if each.exists and not each.deleted and each.ready.reason != TenantReadyReason.ADOPTION_REFUSED
+        if each.choice in ("", choice) or each.asked.distribution_id == own
         for domain in each.asked.domains.intersection(each.domain_states)
     )
 
@@ -330,9 +330,12 @@ def _derive(
         unchanged = {each.wanted.resource_name: each.finding.satisfied for each in looked}
         unchanged |= {name: seen[name].ready.holds for name in wanted.groups}
     else:
+        names = {each.wanted.resource_name: each.finding.satisfied for each in admitted}
+        unchanged = {name: ready for name, ready in names.items() if name in wanted.leaving}
         resources = [
             _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
             for each in admitted
+            if each.wanted.resource_name not in unchanged
         ]
     if wanted.dedicated and not wanted.unchanged:
         resources.append(_connection_group(order, group_name, group))
@@ -410,8 +413,14 @@ def _with_own_tenants(tenant: Looked, all_: Sequence[Looked], *, waits: bool) ->
 
 
 def _dark(order: Order, looked: Iterable[Looked]) -> list[str]:
-    """The claim's domains that no tenant serves."""
-    serving = (each.seen for each in looked if each.seen is not None and each.seen.enabled is not False)
+    """The claim's domains that no tenant serves. One that is rolled out, as domains move, serves."""
+    present = (each.seen for each in looked if each.seen is not None)
+    rolls_out = TenantReadyReason.DEPLOYING
+    serving = (
+        each
+        for each in present
+        if live.answers(each) or (each.ready.reason == rolls_out and each.enabled is not False)
+    )
     active = {domain for seen in serving for domain in seen.active}
     return [domain for domain in order.claim.domains if domain not in active]
 

@@ -320,7 +320,8 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     failed = [each for each in tenants if each.finding.failed]
     if not any(each.wanted.enabled for each in failed):
         return "A tenant needs attention. Live says why."
-    dark = [domain for each in failed for domain in each.dark]
+    # The tenant of another owner may serve the domains, or it lost its owner tag and serves as before.
+    dark = [domain for each in failed if each.finding.reason not in _ANOTHERS for domain in each.dark]
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
     elsewhere = [domain for each in failed for domain in each.wanted.domains if domain in each.elsewhere]
@@ -333,9 +334,9 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     return "A tenant needs attention. Live says why."
 
 
+_ANOTHERS: Final = (TenantReadyReason.ADOPTION_REFUSED,)
 _REFUSING: Final = frozenset(
     {
-        TenantReadyReason.ADOPTION_REFUSED,
         TenantReadyReason.DELETION_HELD,
         TenantReadyReason.DOMAIN_CONFLICT,
         TenantReadyReason.INVALID_SPEC,

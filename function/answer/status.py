@@ -6,6 +6,7 @@ reconcile of the composite each time.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from apis.conditions import TenantReadyReason
 from apis.dns import RecordPurpose
 from function.claims import domains
 from function.composed.observed import ObservedTenant
@@ -34,7 +35,8 @@ def derive(
     """
     tenants = tuple(tenants)
     # If two tenants list a domain, the first one counts.
-    serving = {domain: each for each in reversed(tenants) for domain in each.domain_states}
+    own = [each for each in tenants if each.ready.reason != TenantReadyReason.ADOPTION_REFUSED]
+    serving = {domain: each for each in reversed(own) for domain in each.domain_states}
     answering = [each for each in tenants if answers(each)]
     active = elsewhere.union(*(each.active for each in answering))
     # A tenant that is rolled out for the first time may serve a domain that has just moved to it.

@@ -6,7 +6,7 @@ confirms it.
     domains cannot move without a gap
     another distribution, as the plan changed    the tenants stay with their distribution
     another distribution, as the claim changed
-    to another plan                              the tenants stay as they are
+    to another plan or Composition               the tenants stay as they are
     no longer a connection group of its own      the group stays
 
 The claim's author confirms with the annotation `edgetenants.io/confirm: <token>`; several tokens are
@@ -70,6 +70,9 @@ class Wanted:
     """Whether the tenants stay as they are, without anything new of the claim or its plan."""
     groups: tuple[str, ...] = ()
     """The composed resource names of connection groups that stay with them."""
+    leaving: frozenset[str] = frozenset()
+    """The composed resource names of tenants that are being deleted, from another plan. They leave as they
+    are: this plan's onDelete and deletionProtection are not theirs."""
 
     def unserved(self, domains: Iterable[str]) -> list[str]:
         """Those of the claim's domains that no tenant has while a step waits."""
@@ -87,47 +90,75 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     kept = {name: each for name, each in seen.items() if not each.deleted}
     # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold.
     held = {name: each for name, each in seen.items() if each.exists}
-    if waits := _under_another_plan(order, kept.keys() & held.keys(), seen):
+    there = [name for name, each in kept.items() if each.exists or each.arriving]
+    if waits := _under_another_plan(order, there, seen):
         return _unchanged(order, kept, waits)
     tenants, waiting, switching = _isolated(order, kept)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
         tenants = tuple(replace(each, dedicated=dedicated) for each in tenants)
-    return Wanted(tenants, dedicated, (*waiting, *moved, *regrouped), switching, _parked(order, seen))
+    waits = (*waiting, *moved, *regrouped)
+    return Wanted(tenants, dedicated, waits, switching, _parked(order, seen), leaving=_leaving(order, seen))
 
 
 def _under_another_plan(
     order: Order, serving: Iterable[str], seen: Mapping[str, ObservedTenant]
 ) -> tuple[Move, ...]:
     """The moves to the claim's new plan that wait. What it allows is not allowed at the distribution of the
-    former one."""
+    former one. A plan of the same name in another Composition is another plan."""
     own = order.chosen.plan.distribution_id
-    came = [seen[name] for name in serving if seen[name].plan not in ("", order.chosen.name)]
+    tenants = (seen[name] for name in serving if not compose.is_group(name))
+    came = [each for each in tenants if each.choice not in ("", order.choice)]
+    if elsewhere := _in_another_account(order, {each.asked.config for each in came}):
+        return (elsewhere,)
     # If CloudFront refused a confirmed move, the tenant is still where a claim that reverts it wants it.
     asked = [each.asked for each in came if own not in (each.asked.distribution_id, each.distribution)]
-    needs = _same_config(order, {each.config for each in asked})
-    until = " Until then, the tenants stay as they are, and only spec.suspended changes them."
     moves = [_move(order, old) for old in sorted({each.distribution_id for each in asked})]
     return tuple(
-        replace(each, would=each.would + until, needs=needs)
+        replace(each, would=f"{each.would} {_AS_THEY_ARE}")
         for each in moves
-        if needs or each.token not in order.composite.confirmed
+        if each.token not in order.composite.confirmed
     )
 
 
-def _same_config(order: Order, present: Iterable[tuple[str, str]]) -> str:
-    """What is needed before tenants with these provider configs can move to the claim's new plan."""
+def _leaving(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
+    """Those of another plan that are being deleted, and may exist in another account or distribution."""
+    own = _rights(order)
+    return frozenset(
+        name
+        for name, each in seen.items()
+        if each.deleted and not compose.is_group(name)
+        if each.choice not in ("", order.choice)
+        if (each.asked.config, each.asked.distribution_id) != own
+    )
+
+
+_AS_THEY_ARE: Final = "Until then, the tenants stay as they are, and only spec.suspended changes them."
+
+
+def _in_another_account(order: Order, present: Iterable[tuple[str, str]]) -> Move | None:
+    """Why tenants with these provider configs never move to the claim's new plan."""
     reference = order.chosen.plan.provider_config_ref
-    own = (reference.kind if order.composite.namespaced else "", reference.name)
+    own, _ = _rights(order)
     others = sorted({name for kind, name in present if name and (kind, name) != own})
     if not others:
-        return ""
+        return None
     # Its deletion would look for the tenant in the other account, too.
-    return (
+    return Move(
         f"A tenant stays in its AWS account, and {order.chosen.path('providerConfigRef')} is "
-        f"{reference.name}, not {_names(others)}. Revert the change, and make a new claim for this plan."
+        f"{reference.name}, not {_names(others)}.",
+        token="",
+        needs=f"Revert the change, and make a new claim for this plan. {_AS_THEY_ARE}",
     )
+
+
+def _rights(order: Order) -> tuple[tuple[str, str], str]:
+    """Provider config and distribution of the claim's plan. Plans that share them are one set of rights."""
+    plan = order.chosen.plan
+    reference = plan.provider_config_ref
+    kind = str(reference.kind or "") if order.composite.namespaced else ""
+    return (kind, reference.name), plan.distribution_id
 
 
 def _unchanged(order: Order, kept: Mapping[str, ObservedTenant], waiting: tuple[Move, ...]) -> Wanted:

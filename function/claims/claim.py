@@ -28,6 +28,8 @@ COMPOSITE_LABEL: Final = "crossplane.io/composite"
 """Label that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 _RESPONSIVE: Final = "Responsive"
 """Crossplane's condition of a composite whose events it does not drop."""
+_MANUAL: Final = "Manual"
+"""Value of compositionUpdatePolicy: the claim names its revision."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{10}")
 _LONGEST_ANNOTATION: Final = 2048
 """Characters of the annotation that the function reads: about two hundred tokens. A claim needs a few."""
@@ -51,6 +53,9 @@ class Composite:
     """Namespace of a legacy composite's connection Secret; None if it requests none."""
     confirmed: frozenset[str]
     """Tokens of the steps that the claim's author has confirmed."""
+    composition: str
+    """The Composition that the claim uses; its revision, if the claim chooses that too. Empty if Crossplane
+    has not chosen one."""
     conditions: Mapping[str, tuple[str, str]] = field(compare=False)
     """Status and reason of the conditions by their types, as last written. They are not part of the
     identity."""
@@ -81,6 +86,12 @@ class Composite:
         """Whether the composed resources live in the composite's namespace; otherwise they are
         cluster-scoped."""
         return bool(self.namespace)
+
+    def choice(self, plan: str, source: str) -> str:
+        """The plan, and where it is from: plans of two Compositions or sources may have the same name. It is
+        the same for as long as only the plan itself changes."""
+        composition = self.composition and f"Composition {self.composition}"
+        return ", ".join(filter(None, (plan, source, composition)))
 
     @property
     def owner(self) -> tuple[str, str]:
@@ -123,6 +134,7 @@ def identify(resource: Struct) -> Composite:
         claim=_claim_ref(structs.child(spec, "claimRef")),
         secret_namespace=structs.text(spec, "writeConnectionSecretToRef", "namespace") or None,
         confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
+        composition=_composition(spec),
         conditions=conditions,
         live_message=live_message,
         edited=reconciled is not None and reconciled != structs.whole_number(metadata, "generation"),
@@ -142,6 +154,19 @@ def _conditions(resource: Struct) -> tuple[dict[str, tuple[str, str]], str, int 
         elif type_ == ConditionType.SYNCED:
             reconciled = structs.whole_number(each, "observedGeneration")
     return found, message, reconciled
+
+
+def _composition(spec: Struct | None) -> str:
+    # Crossplane v2 has its fields below `crossplane`.
+    core = structs.child(spec, "crossplane") or spec
+    revision = structs.text(core, "compositionRevisionRef", "name")
+    if structs.text(core, "compositionUpdatePolicy") == _MANUAL:
+        return revision
+    # Crossplane follows a revision that the claim names, even if it is of another Composition.
+    name = revision.rpartition("-")[0] or structs.text(core, "compositionRef", "name")
+    labels = structs.text_map(core, "compositionRevisionSelector", "matchLabels")
+    selected = ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    return f"{name} with {selected}" if selected else name
 
 
 def _claim_ref(reference: Struct | None) -> tuple[str, str] | None:

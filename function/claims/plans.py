@@ -26,8 +26,8 @@ class Offer:
     """One plan with its source."""
 
     plan: Plan
-    where: str
-    """The source: empty for the function's input, else the source's name and a colon."""
+    source: str = ""
+    """Kind and name of the source; empty for the function's input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Plans:
             for plan in (*read_.plans, *wrong):
                 sound.pop(plan, None)
                 broken.pop(plan, None)
-            sound |= {plan: Offer(each, where) for plan, each in read_.plans.items()}
+            sound |= {plan: Offer(each, name) for plan, each in read_.plans.items()}
             broken |= {plan: f"{where}{each}" for plan, each in wrong.items()}
         return replace(self, sound=sound, broken=broken, flaws=tuple(flaws))
 
@@ -78,12 +78,13 @@ class ChosenPlan:
 
     name: str
     plan: Plan
-    where: str = ""
+    source: str = ""
+    """Kind and name of its source; empty for the function's input."""
 
     @property
     def whole(self) -> str:
         """The path of the plan."""
-        return f"{self.where}plans.{self.name}"
+        return f"{self.source}: data.plans.{self.name}" if self.source else f"plans.{self.name}"
 
     def path(self, field: str) -> str:
         """The path of a field of the plan, in the function's input or in the plan's source."""
@@ -111,7 +112,7 @@ def _parse(input_: bytes) -> Plans:
     sound, broken = tenantplans.salvage(_whole(structs.plain_object(Struct.FromString(input_))))
     said = "ttl" in sound.model_fields_set
     return Plans(
-        sound={name: Offer(plan, "") for name, plan in sound.plans.items()},
+        sound={name: Offer(plan) for name, plan in sound.plans.items()},
         broken={name: str(error) for name, error in broken.items()},
         default=sound.default_plan,
         ttl=tenantplans.seconds(sound.ttl) if said or not sound.plans_from else SOURCES_TTL,
@@ -150,7 +151,7 @@ def choose(plans: Plans, asked: str | None) -> ChosenPlan:
         text = "; ".join((str(missing), *plans.flaws))
         raise Refused(LiveReason.PLAN_NOT_FOUND, text, problems=(missing,))
     offer = plans.sound[name]
-    return ChosenPlan(name, offer.plan, offer.where)
+    return ChosenPlan(name, offer.plan, offer.source)
 
 
 def _one_of(plans: Plans, name: str | None) -> Problem:

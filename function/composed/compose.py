@@ -74,6 +74,11 @@ class Order:
     former_names: Mapping[str, str] = field(default_factory=dict)
     """The composed resource names, by domain, of tenants that have one with a shorter hash."""
 
+    @property
+    def choice(self) -> str:
+        """The plan, and where it is from."""
+        return self.composite.choice(self.chosen.name, self.chosen.source)
+
     def name_of(self, domain: str, isolation: Isolation) -> str:
         """The composed resource name of the tenant that serves a domain."""
         if isolation is Isolation.SHARED:
@@ -204,7 +209,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
-    annotations = {EXTERNAL_NAME: external_name or new_name(order, wanted), PLAN: order.chosen.name}
+    annotations = {EXTERNAL_NAME: external_name or new_name(order, wanted), PLAN: order.choice}
     if adopted:
         annotations[ADOPT] = adopted
     if wanted.takes:

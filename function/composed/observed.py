@@ -10,7 +10,12 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import TenantConditionType
 from apis.dns import RecordPurpose, RecordState
-from edgetenants_runtime.api.annotations import EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME
+from edgetenants_runtime.api.annotations import (
+    EXTERNAL_CREATE_FAILED,
+    EXTERNAL_CREATE_PENDING,
+    EXTERNAL_CREATE_SUCCEEDED,
+    EXTERNAL_NAME,
+)
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function.protocol import structs
 
@@ -21,7 +26,7 @@ _LONGEST_MESSAGE = 4096
 _ASTRAY = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 PLAN = "edgetenants.io/plan"
-"""Annotation: name of the plan under which the function composed the tenant."""
+"""Annotation: the plan under which the function composed the tenant, and where it was from."""
 ACTIVE = "active"
 """Status of a domain that CloudFront serves."""
 
@@ -88,8 +93,10 @@ class ObservedTenant:
     """Its id in CloudFront; empty if unknown."""
     distribution: str = ""
     """The id of its distribution in CloudFront; empty if unknown."""
-    plan: str = ""
-    """The plan under which it was composed; empty if an earlier version composed it."""
+    arriving: bool = False
+    """Whether the provider may have sent its creation, and does not know the result."""
+    choice: str = ""
+    """The plan under which it was composed, and where it was from; empty if an earlier version did."""
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, str], ...] = ()
     """The DNS records of status.dnsInstructions, sorted."""
@@ -147,7 +154,10 @@ def read(resource: Struct) -> ObservedTenant:
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     name, uid, deleted = structs.texts_at(metadata, ("name", "uid", "deletionTimestamp"))
-    carried, created, plan = structs.texts_at(annotations, (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED, PLAN))
+    carried, created, choice, sent, failed = structs.texts_at(
+        annotations,
+        (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED, PLAN, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_FAILED),
+    )
     id_, known_as, endpoint, there = structs.texts_at(
         at_provider, ("id", "name", "routingEndpoint", "distributionId")
     )
@@ -166,7 +176,9 @@ def read(resource: Struct) -> ObservedTenant:
         ),
         id=id_,
         distribution=there,
-        plan=plan,
+        # The times are in one format.
+        arriving=sent > max(created, failed),
+        choice=choice,
         routing_endpoint=endpoint,
         instructions=_instructions(status),
     )

@@ -541,6 +541,7 @@ _HOLDING: Final = frozenset({TenantReadyReason.DELETION_HELD, TenantReadyReason.
 
 _NOT_SERVING: Final = frozenset(
     {
+        TenantReadyReason.ADOPTION_REFUSED,
         TenantReadyReason.DEPLOYING,
         TenantReadyReason.DISABLED,
         TenantReadyReason.CONNECTION_GROUP_DISABLED,
@@ -548,7 +549,8 @@ _NOT_SERVING: Final = frozenset(
         TenantReadyReason.RECREATION_HELD,
     }
 )
-"""Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever their status is."""
+"""Reasons of Ready for which CloudFront serves none of a tenant's domains, whatever their status is, or
+serves them for another owner."""
 
 _BY_RECORDS: Final = frozenset(
     {LiveReason.LIVE, LiveReason.SERVED, LiveReason.WAITING_FOR_DNS, LiveReason.ISSUING_CERTIFICATE}

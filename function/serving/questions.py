@@ -12,7 +12,7 @@ from function.protocol import structs
 from function.protocol.remembered import Question
 
 _UNREAD_METADATA: Final = ("resourceVersion", "managedFields")
-_UNREAD_SPEC: Final = ("crossplane", "resourceRefs")
+_UNREAD_SPEC: Final = ("resourceRefs",)
 _UNREAD_AT_PROVIDER: Final = ("etag", "parameters")
 _READ_STATUS: Final = "conditions"
 
@@ -23,6 +23,7 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     composite = req.observed.composite.resource
     _drop(structs.child(composite, "metadata"), _UNREAD_METADATA)
     _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
+    _drop(structs.child(composite, "spec", "crossplane"), _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:
         _drop(status, [key for key in status.fields if key != _READ_STATUS])

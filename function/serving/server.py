@@ -23,6 +23,7 @@ from function.errors import StartupFailed
 from function.protocol import unreadable
 from function.protocol.remembered import Answers
 from function.serving import questions
+from function.serving.large_requests import LargeRequests, TooMany
 from function.serving.metrics import Metrics
 from function.serving.tracing import NoSpans, Tracer
 
@@ -158,14 +159,19 @@ class _Calls:
     def __init__(self, run: Run, metrics: Metrics, tracer: Tracer) -> None:
         self._run, self._metrics, self._tracer = run, metrics, tracer
         self._answers = Answers()
+        self._large = LargeRequests()
 
     def handle(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         """The serialized response; a bug becomes gRPC's INTERNAL."""
         headers = {key: text for key, text in context.invocation_metadata() if isinstance(text, str)}
         with self._tracer.span(headers) as trace_id:
             try:
-                with self._metrics.timed():
+                with self._metrics.timed(), self._large.turn(len(request)):
                     answer, tag, serialized = self._answer(request)
+            except TooMany as error:
+                _log.warning("a large request waits for others", bytes=len(request), trace_id=trace_id)
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+                raise
             except Exception as error:  # any error: report it to Crossplane and keep serving
                 _log.exception(
                     "a bug: the function cannot answer the request", tag=_tag(request), trace_id=trace_id

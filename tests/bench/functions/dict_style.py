@@ -44,13 +44,17 @@ class Composer(grpcv1.FunctionRunnerService):
 def tenant(claim: dict, plan: dict, domain: str, seen: dict) -> dict:
     """The DistributionTenant of one domain."""
     spec, metadata = claim["spec"], claim["metadata"]
+    composition = spec["crossplane"]["compositionRef"]["name"]
     carried = seen.get("metadata", {}).get("annotations", {}).get("crossplane.io/external-name")
     name = carried or f"{metadata['namespace']}.{metadata['name']}-{digest(domain)}"
     return {
         "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
         "kind": "DistributionTenant",
         "metadata": {
-            "annotations": {"crossplane.io/external-name": name, "edgetenants.io/plan": spec["plan"]}
+            "annotations": {
+                "crossplane.io/external-name": name,
+                "edgetenants.io/plan": f"{spec['plan']}, Composition {composition}",
+            }
         },
         "spec": {
             "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},

@@ -118,6 +118,11 @@ func readClaim(xr *composite.Unstructured, plans *TenantPlans) (*claim, error) {
 		return nil, errors.New("spec.isolation: expected PerDomain")
 	}
 	c := &claim{namespace: xr.GetNamespace(), name: xr.GetName(), domains: domains, planName: name, plan: plan}
+	composition, err := xr.GetString("spec.crossplane.compositionRef.name")
+	if err != nil {
+		return nil, errors.Wrap(err, "spec.crossplane")
+	}
+	c.planName += ", Composition " + composition
 	if c.suspended, err = xr.GetBool("spec.suspended"); err != nil {
 		c.suspended = false
 	}

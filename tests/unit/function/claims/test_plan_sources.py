@@ -104,6 +104,19 @@ class TestPlans:
 
         assert distribution(rsp) == "E1GOLD"
 
+    def test_a_plan_of_another_source_is_another_plan_until_the_claim_confirms(self) -> None:
+        """The EnvironmentConfig is replaced, and for a moment the input's plan of the same name counts."""
+        resolved = {"plans-0": [config("gold-plans", {"standard": GOLD})]}
+        first = building.run(request(BY_LABELS, plan="standard", resolved=resolved))
+        composed = building.desired(first)["tenant"]
+        assert composed["metadata"]["annotations"]["edgetenants.io/plan"] == (
+            "standard, EnvironmentConfig gold-plans"
+        )
+        served = building.merged(composed, {"status": {"atProvider": {"id": "dt_1"}}})
+        req = request(BY_LABELS, plan="standard", resolved={"plans-0": []}, observed={"tenant": served})
+
+        assert distribution(building.run(req)) == "E1GOLD"
+
     def test_the_default_plan_may_stand_in_a_source(self) -> None:
         req = request(
             BY_NAME, input_={"defaultPlan": "gold"}, resolved={"plans-0": [config("x", {"gold": GOLD})]}

@@ -31,7 +31,8 @@ Change = Callable[[fnv1.RunFunctionRequest], object]
 
 def settled(**more: Any) -> fnv1.RunFunctionRequest:
     """A request with nothing to tell."""
-    given: Mapping[str, Any] = {"xr": {"status": TOLD}, "observed": OBSERVED} | more
+    chosen = {"crossplane": {"compositionRef": {"name": "a"}, "resourceRefs": []}}
+    given: Mapping[str, Any] = {"xr": {"status": TOLD, "spec": chosen}, "observed": OBSERVED} | more
     return building.request(**given)
 
 
@@ -63,8 +64,8 @@ UNREAD: dict[str, Change] = {
     "the claim's version": lambda req: req.observed.composite.resource["metadata"].update(
         {"resourceVersion": "2"}
     ),
-    "what core keeps in the claim": lambda req: req.observed.composite.resource["spec"].update(
-        {"crossplane": {"resourceRefs": [{"name": "b"}]}}
+    "what core keeps in the claim": lambda req: req.observed.composite.resource["spec"]["crossplane"].update(
+        {"resourceRefs": [{"name": "b"}]}
     ),
     "what the function wrote before": lambda req: req.observed.composite.resource["status"].update(
         {"phase": "Pending"}
@@ -89,6 +90,9 @@ def test_what_no_answer_is_made_from_changes_no_question(what: str) -> None:
 
 READ: dict[str, Change] = {
     "the claim's spec": lambda req: req.observed.composite.resource["spec"].update({"suspended": True}),
+    "the claim's Composition": lambda req: req.observed.composite.resource["spec"]["crossplane"].update(
+        {"compositionRef": {"name": "b"}}
+    ),
     "the claim's labels": lambda req: req.observed.composite.resource["metadata"].update(
         {"labels": {"team": "blue"}}
     ),
