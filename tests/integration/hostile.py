@@ -210,6 +210,14 @@ class Team(Claims):
             return str(error)
         raise AssertionError(f"{self.user} was let do {arguments}: {done}")
 
+    def tried(self, *arguments: str, given: Object) -> str:
+        """What the API server says when it refuses an object; empty if it does not."""
+        try:
+            self.world.kubectl(*arguments, input=json.dumps(given))
+        except WorldError as error:
+            return str(error)
+        return ""
+
     # What comes of it.
 
     def looked_at(self, name: str, kind: str = "edt", seconds: float = 60) -> Object:

@@ -273,7 +273,7 @@ def test_a_claim_does_not_choose_its_composition(green: Team) -> None:
     revision = {"compositionUpdatePolicy": "Manual", "compositionRevisionRef": {"name": "others-1"}}
     asks = claim(green, "chooses", crossplane=revision)
     dry, words = ("create", "--dry-run=server", "-f", "-"), "choose the Composition of a claim"
-    green.wait("the policy", lambda: words in tried(green, *dry, given=json.dumps(asks)), 30)
+    green.wait("the policy", lambda: words in green.tried(*dry, given=asks), 30)
     green.apply(claim(green, "steady"))
     green.wait_ready("steady")
     patch = ("patch", "tenantclaim", "steady", "-n", green.namespace, "--type=merge", "-p")
@@ -284,22 +284,13 @@ def test_a_claim_does_not_choose_its_composition(green: Team) -> None:
     green.wait("its tenant to go", lambda: not green.tenants("steady"), 60)
 
 
-def tried(team: Team, *args: str, given: str) -> str:
-    """What the API server says when it refuses; empty if it does not."""
-    try:
-        team.world.kubectl(*args, input=given)
-    except WorldError as error:
-        return str(error)
-    return ""
-
-
 @pytest.mark.usefixtures("protected_references")
 def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Team) -> None:
     """Without the policy, a tenant that is taken from the list serves on, and its claim shows nothing."""
     listing = claim(green, "lists", crossplane={"resourceRefs": [reference(CLUSTER_ROLE)]})
     dry, words = ("create", "--dry-run=server", "-f", "-"), "only Crossplane and administrators"
     # The API server takes it in after a moment.
-    green.wait("the policy", lambda: words in tried(green, *dry, given=json.dumps(listing)), 30)
+    green.wait("the policy", lambda: words in green.tried(*dry, given=listing), 30)
     green.apply(claim(green, "stays"))
     green.wait_ready("stays")
     patch = ("patch", "tenantclaim", "stays", "-n", green.namespace, "--type=merge", "-p")

@@ -6,15 +6,19 @@ Crossplane v2 serves them still, by its LegacyCluster composites. test_crossplan
 import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from sandbox.choice import Options
+from sandbox.manifests import Package
 from sandbox.world import World
 from tests.integration.claims import Claims, LegacyClaims
 from tests.integration.conftest import CACHE, FAST, ROOT
+from tests.integration.hostile import CLAIMS_ONLY, Team, roles
 from tests.integration.test_bad_claims import added_plans, composition, patch, set_plans
+from tests.integration.test_references import applied
 from tests.integration.watching import Watch, condition, is_true
 
 COMPOSITES = LegacyClaims.COMPOSITES
@@ -158,6 +162,53 @@ def test_a_domain_that_is_taken_out_takes_its_tenant_along(claims: LegacyClaims,
     claims.wait("its resource to go", lambda: len(claims.all_managed()) == 1)
     claims.delete("fewer")
     claims.wait("everything to go", lambda: not (claims.all_managed() or served()))
+
+
+@pytest.mark.parametrize(
+    ("file", "fields", "words"),
+    [
+        (
+            "compositions.yaml",
+            (
+                {"compositionRef": {"name": "others"}},
+                {"compositionRevisionRef": {"name": "others-1"}},
+                {"compositionSelector": {"matchLabels": {"a": "b"}}},
+                {"compositionUpdatePolicy": "Manual"},
+            ),
+            "choose the Composition of a claim",
+        ),
+        (
+            "resource-references.yaml",
+            ({"resourceRef": {"apiVersion": "a/v1", "kind": "A", "name": "b"}},),
+            "may change the composite of a claim",
+        ),
+    ],
+)
+def test_the_policies_know_where_a_legacy_claim_has_the_fields(
+    claims: LegacyClaims, world: World, file: str, fields: tuple[Mapping[str, Any], ...], words: str
+) -> None:
+    """Without them, an author gets the plans of any Composition, or lets the claim forget a composite that
+    serves on."""
+    for each in roles(Package.load(ROOT, legacy=False)):
+        world.kubectl("apply", "-f", "-", input=json.dumps(each))
+    team = Team(world, f"{claims.namespace}-author", CLAIMS_ONLY)
+    name = file.partition(".")[0]
+    with applied(world, (ROOT / "package" / file).read_text()):
+        dry = ("create", "--dry-run=server", "-f", "-")
+        for field in fields:
+            asks = team.claim(f"{name}-asks", **field)
+            team.wait("the policy", lambda asks=asks: words in team.tried(*dry, given=asks), 30)
+        steady = f"{name}-steady"
+        team.apply(team.claim(steady))
+        admin = LegacyClaims(world, team.namespace)
+        admin.wait_ready(steady)
+        patch_ = ("patch", "tenantclaim", steady, "-n", team.namespace, "--type=merge", "-p")
+        for field in fields:
+            assert words in team.refused(*patch_, json.dumps({"spec": field}))
+        team.world.kubectl(*patch_, json.dumps({"spec": {"suspended": True}}))
+        admin.wait("the edit to arrive", lambda: not admin.tenants(steady)[0]["Enabled"], 60)
+        team.delete(steady)
+        admin.wait("its tenant to go", lambda: not admin.tenants(steady), 60)
 
 
 def test_at_last_a_claim_of_v2_takes_the_tenant_over(claims: LegacyClaims, world: World) -> None:
