@@ -29,7 +29,18 @@ _NO_ACCOUNT = {
 }
 # The rest of the caller's environment is left out: its KUBECONFIG and AWS_* do not belong to the sandbox, and
 # its proxies cannot reach our loopback ports.
-_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
+_INHERITED = (
+    "GOGC",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "PATH",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "TZ",
+    "USER",
+)
 # There is only one replica, and after a kill the next one must not wait until the Lease expires.
 _ALONE = ("--no-leader-election",)
 

@@ -31,9 +31,9 @@ class Claims:
             "spec": {k: v for k, v in {**defaults, **spec}.items() if v is not None},
         }
 
-    def apply(self, *objects: Object) -> str:
-        """Apply as a user would; raises WorldError with kubectl's words when the API server refuses."""
-        return self.world.kubectl("apply", "-f", "-", input="\n---\n".join(json.dumps(o) for o in objects))
+    def apply(self, *objects: Object) -> None:
+        """Apply as a user would; raises WorldError with the API server's words when it refuses."""
+        self.reader.apply(*objects)
 
     def patch(self, name: str, spec: Object) -> None:
         self.reader.patch("tenantclaim", name, self.namespace, {"spec": spec})

@@ -17,6 +17,7 @@ from sandbox import kubeconfig
 from sandbox.errors import WorldError
 
 Object = dict[str, Any]
+_AS_KUBECTL_APPLIES = "?fieldManager=kubectl&force=true&fieldValidation=Strict"
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -84,9 +85,23 @@ class Reader:
         path = f"{self._path(resource, namespace)}/{quote(name)}"
         self._write("DELETE", path, {"propagationPolicy": "Background"}, "application/json")
 
-    def _write(self, method: str, path: str, body: Object, content: str) -> None:
+    def apply(self, *objects: Object) -> None:
+        """What `kubectl apply --server-side --force-conflicts` does.
+
+        Raises:
+            WorldError: as for `patch`.
+        """
+        for each in objects:
+            metadata = each["metadata"]
+            resource = f"{each['apiVersion']}.{each['kind']}"
+            path = f"{self._path(resource, metadata.get('namespace', ''))}/{quote(metadata['name'])}"
+            self._write("PATCH", path, each, "application/apply-patch+yaml", _AS_KUBECTL_APPLIES)
+
+    def _write(
+        self, method: str, path: str, body: Object, content: str, query: str = "?fieldManager=kubectl-patch"
+    ) -> None:
         headers = {**self._as, "Content-Type": content}
-        query = "" if method == "DELETE" else "?fieldManager=kubectl-patch"
+        query = "" if method == "DELETE" else query
         try:
             answer = self._pool.request(
                 method, self._server + path + query, body=json.dumps(body), headers=headers, retries=False
@@ -117,6 +132,7 @@ class Reader:
                 for each in version["resources"]:
                     plural = each["resource"]
                     kind = {"prefix": prefix, "plural": plural, "namespaced": each["scope"] == "Namespaced"}
+                    found.setdefault(_version_and_kind(each["responseKind"], of, version["version"]), kind)
                     names = (plural, each.get("singularResource", plural), *each.get("shortNames", ()))
                     for name in (*names, *(f"{name}.{of}" for name in names)):
                         found.setdefault(name, kind)
@@ -139,3 +155,9 @@ class Reader:
         file = Path(self._folder.name, name)
         file.write_bytes(base64.b64decode(encoded))
         return str(file)
+
+
+def _version_and_kind(of: Object, group: str, version: str) -> str:
+    """The key of a kind in discovery: apiVersion and kind, as in an object."""
+    group, version = of.get("group") or group, of.get("version") or version
+    return f"{group}/{version}.{of['kind']}" if group else f"{version}.{of['kind']}"

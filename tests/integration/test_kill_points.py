@@ -68,7 +68,7 @@ def step(claims: Claims, _: str) -> None:
 
 
 PHASES = (
-    Phase("asked for", lambda claims, name: claims.apply(claims.claim(name)) and None, known),
+    Phase("asked for", lambda claims, name: claims.apply(claims.claim(name)), known),
     Phase("deployed", step, lambda claims, name: is_true(claims.managed(name), "Ready")),
     Phase("asked to go", lambda claims, name: claims.delete(name), deleting),
     Phase("disabled everywhere", step, gone),
