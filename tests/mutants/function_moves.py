@@ -16,8 +16,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a change waits for no tenant whose deletion is held",
         "changes/moves.py",
-        "for name, each in seen.items() if each.exists}\n    if waits",
-        "for name, each in kept.items() if each.exists}\n    if waits",
+        "for name, each in seen.items() if each.exists}\n    there =",
+        "for name, each in kept.items() if each.exists}\n    there =",
         "who deletes a protected resource has its tenant moved to another distribution unasked",
         ("unit/function/test_cases.py",),
     ),

@@ -6,6 +6,14 @@ _SERVER = ("unit/function/serving/test_server.py",)
 
 FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
+        "all large requests are answered at once",
+        "serving/large_requests.py",
+        "    if size < LARGE:\n",
+        "    if True:\n",
+        "a few hundred large objects of one namespace stop the function for all",
+        ("unit/function/serving/test_server.py",),
+    ),
+    Mutation(
         "a handshake takes two minutes",
         "serving/server.py",
         '            ("grpc.server_handshake_timeout_ms", int(_HANDSHAKE_SECONDS * 1000)),\n',

@@ -8,6 +8,30 @@ _WIRE = "contract/test_group_safety.py"
 
 _DELETION = (
     Mutation(
+        "a confirmation covers tenants of others that cannot be read",
+        "cloudfront/group/use.py",
+        "unknown = certain and not (error.absent or error.about_request)",
+        "unknown = False",
+        "who may write the group confirms, and disables the tenants of other namespaces in it",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "a spec that names the group keeps it where tenants cannot be read",
+        "cloudfront/group/use.py",
+        "        and (account.memory.proofs.of(each.uid) or _has_name(each, account.id, kept))\n",
+        "",
+        "any namespace keeps another one from deleting its group",
+        (_SAFETY,),
+    ),
+    Mutation(
+        "a group that is disabled waits for tenants that cannot be read",
+        "cloudfront/group/use.py",
+        "only_look = listed is None and group.enabled",
+        "only_look = listed is None",
+        "a group that was disabled under a new tenant is not enabled again",
+        (_SAFETY,),
+    ),
+    Mutation(
         "a group is disabled at the first look",
         "cloudfront/group/use.py",
         "    if second_look and left:\n",
@@ -170,8 +194,8 @@ _DELETION = (
     Mutation(
         "a status is believed before the proof",
         "cloudfront/group/use.py",
-        "str(proof.id if proof else each",
-        "str(each",
+        "str(proof.id if proof else mr",
+        "str(mr",
         "a forged status hides a tenant, whose group is then disabled",
         (f"{_SAFETY}::test_a_proven_tenant_is_not_hidden_by_others_of_its_namespace_or_by_its_status",),
     ),

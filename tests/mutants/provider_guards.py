@@ -28,6 +28,14 @@ PROVIDER_GUARDS = (
         _GUARDS,
     ),
     Mutation(
+        "a renamed resource is Ready although its tenant is disabled",
+        "cloudfront/adoption/owner_look.py",
+        "        if not seen.enabled:\n            return False\n",
+        "",
+        "Ready is True for ever, and no visitor is served",
+        _GUARDS,
+    ),
+    Mutation(
         "an account in a status is believed",
         "cloudfront/safety/guards.py",
         "serving=was_ready(mr) and _is_known(mr, account, proof)",

@@ -146,6 +146,14 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         (f"{_PROOF}::test_a_reservation_ends_with_a_refusal_and_lasts_while_nobody_knows",),
     ),
     Mutation(
+        "an adoption that waits before its tag keeps others out",
+        "cloudfront/adoption/owner_look.py",
+        "    except (ExternalError, NotYet):\n        # Raised",
+        "    except ExternalError:\n        # Raised",
+        "a paused request keeps a group for ten minutes, even for a resource that is gone",
+        (f"{_PROOF}::test_a_wait_before_the_tag_reserves_nothing",),
+    ),
+    Mutation(
         "an adoption that may have been made lets the next one in",
         "cloudfront/adoption/owner_look.py",
         "        if error.made_nothing:\n            proofs",

@@ -187,8 +187,8 @@ RUNTIME_ADMISSION = (
     Mutation(
         "very many values are parsed",
         "admission/review.py",
-        "    if values > _MOST_VALUES:\n",
-        "    if False:\n",
+        "    if values > _MOST_VALUES or",
+        "    if False or",
         "a body of empty lists takes thirty times its size",
         _REVIEW,
     ),

@@ -27,10 +27,26 @@ RUNTIME_BOUNDS = (
     Mutation(
         "a brace in a text counts as a level",
         "decoding.py",
-        """rb'"(?:[^"\\\\]|\\\\.)*+(?:"|\\Z)|[\\[{]|[\\]}]'""",
+        """rb'"(?:[^"\\\\]|\\\\.)*+(?:"|\\\\?\\Z)|[\\[{]|[\\]}]'""",
         """rb'[\\[{]|[\\]}]'""",
         "the rest of the list is cut",
         ("test_decoding.py",),
+    ),
+    Mutation(
+        "a text that ends in half an escape is read from each of its strings to its end",
+        "decoding.py",
+        '(?:"|\\\\?\\Z)|',
+        '(?:"|\\Z)|',
+        "one small request to the webhooks stops the process for hours",
+        ("test_decoding.py",),
+    ),
+    Mutation(
+        "signs that end nothing weigh nothing",
+        "admission/review.py",
+        "ends > _MOST_VALUES or body.count(b'\"') > _MOST_QUOTES",
+        "False",
+        "two connections of one pod keep all reviews waiting longer than the API server does",
+        ("admission/test_review.py",),
     ),
     Mutation(
         "stale entries of the queue stay until their time",

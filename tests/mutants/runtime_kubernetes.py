@@ -232,8 +232,8 @@ LEADING = (
     Mutation(
         "references are resolved while deleting",
         "reconcile/reconciler.py",
-        "        if not self.mr.deleted:\n            # Written with",
-        "        if True:\n            # Written with",
+        "        if self.mr.deleted:\n            return\n        try:\n            # Written with",
+        "        try:\n            # Written with",
         "what is referred to is gone first: the deletion would never end",
         ("rules/test_references.py",),
     ),
