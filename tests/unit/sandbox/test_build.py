@@ -74,6 +74,7 @@ def test_go_runs_alone_and_fetches_as_the_user_wants(
 ) -> None:
     monkeypatch.setenv("GOPROXY", "off")
     monkeypatch.setenv("GOTOOLCHAIN", "auto")
+    monkeypatch.delenv("GOGC", raising=False)
     machine.build()
     calls = [json.loads(line) for line in (machine.root / "calls").read_text().splitlines()]
     environments = [call["env"] for call in calls if call["args"][0] != "env"]
