@@ -85,7 +85,8 @@ class Frozen(Exception):  # noqa: N818 - names a property
 class NotYet(Frozen):
     """A dependency is not ready. Retried after `after` seconds, without a Warning event; Synced stays True.
 
-    Raised by `create`, it means that nothing was created, unless `made_nothing=False`.
+    Raised by `create`, it means that nothing was created, unless `made_nothing=False`. Raised by `observe`,
+    `exists=True` means that the external resource was seen, and is to become this managed resource's.
     """
 
     def __init__(
@@ -95,12 +96,14 @@ class NotYet(Frozen):
         after: float,
         conditions: Sequence[Condition] = (),
         made_nothing: bool = True,
+        exists: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.after = wait(after)
         self.conditions = tuple(conditions)
         self.made_nothing = made_nothing
+        self.exists = exists
 
 
 class ExternalError(Frozen):

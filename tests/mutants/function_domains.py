@@ -142,6 +142,14 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         ("unit/function/test_cases.py",),
     ),
     Mutation(
+        "a resource that stays as it is keeps the record of its creation",
+        "answer/response.py",
+        "            del own.fields[key]\n",
+        "            pass\n",
+        "one that went meanwhile is made again, and holds the claim at its former plan",
+        ("unit/function/test_cases.py",),
+    ),
+    Mutation(
         "a tenant whose creation was sent follows the claim to another plan",
         "changes/moves.py",
         "if each.exists or each.arriving]",

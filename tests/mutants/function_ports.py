@@ -8,10 +8,10 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
         "all large requests are answered at once",
         "serving/large_requests.py",
-        "    if size < LARGE:\n",
-        "    if True:\n",
+        "        if size < LARGE:\n",
+        "        if True:\n",
         "a few hundred large objects of one namespace stop the function for all",
-        ("unit/function/serving/test_server.py",),
+        ("unit/function/serving/test_large_requests.py",),
     ),
     Mutation(
         "a handshake takes two minutes",

@@ -16,14 +16,6 @@ _DELETION = (
         (_SAFETY,),
     ),
     Mutation(
-        "a spec that names the group keeps it where tenants cannot be read",
-        "cloudfront/group/use.py",
-        "        and (account.memory.proofs.of(each.uid) or _has_name(each, account.id, kept))\n",
-        "",
-        "any namespace keeps another one from deleting its group",
-        (_SAFETY,),
-    ),
-    Mutation(
         "a group that is disabled waits for tenants that cannot be read",
         "cloudfront/group/use.py",
         "only_look = listed is None and group.enabled",

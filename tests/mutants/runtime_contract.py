@@ -61,7 +61,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "a resource that waits for its predecessor goes without a look",
         "reconcile/reconciler.py",
-        "                # It waits, for a predecessor that has its external resource for example.\n",
+        "                # A predecessor has it. A deletion meanwhile must look whether it was released.\n",
         "                raise\n",
         "the tenant that its predecessor released stays, and no object shows it",
         ("rules/test_references.py",),

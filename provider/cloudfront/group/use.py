@@ -88,8 +88,7 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
     # A disabled group serves no one, and the attempt to delete it shows whether it has to be enabled again.
     only_look = listed is None and group.enabled
-    certain = _owners(others, account, cluster.kept) if only_look else frozenset()
-    there = _unlisted(mr, group, others, account, counts=lambda _: True, certain=certain)
+    there = _unlisted(mr, group, others, account, counts=lambda _: True, only_look=only_look)
     return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
@@ -351,17 +350,18 @@ def _unlisted(
     account: AccountAccess,
     *,
     counts: Callable[[ObservedTenant], bool],
-    certain: frozenset[str] = frozenset(),
+    only_look: bool = False,
 ) -> ObservedTenant | None:
     """Find a tenant of other resources that counts and that AWS has in the group, whether it lists it or not.
     Of many resources each reconcile reads some (memory/readings.py). Of a namespace with very many, it reads
     the newest ones only: AWS refuses to delete a group with tenants, and then the provider enables it again.
 
-    If one of the tenants in `certain`, by name or id, cannot be read, the group stays.
+    If this is the `only_look`, as AWS does not list the tenants, then a tenant that cannot be read keeps the
+    group. The user who confirmed the deletion may not know who has joined the group.
 
     Raises:
         NotYet: other tenants are left to the next reconcile.
-        ExternalError: AWS is throttling requests, or does not answer for one that is `certain`.
+        ExternalError: AWS is throttling requests, or does not answer the only look.
     """
     reads, readings = 0, account.memory.readings
     reading = readings.of(mr.uid, group.id)
@@ -372,7 +372,7 @@ def _unlisted(
         if reads > _MOST_LOOKS:
             words = f"reading the tenants that name connection group {group.name}"
             raise NotYet(words, after=_READ_ON_SECONDS)
-        return _in_group(mr, name, group, account.cloudfront, certain=name in certain)
+        return _in_group(mr, name, group, account.cloudfront, certain=only_look)
 
     def found() -> Iterator[ObservedTenant | None]:
         turns = _in_turn(mr, others, account)
@@ -383,28 +383,6 @@ def _unlisted(
     there = next((each for each in found() if each is not None and counts(each)), None)
     readings.end(reading)
     return there
-
-
-def _owners(others: Iterable[Managed], account: AccountAccess, kept: KeptDomains) -> frozenset[str]:
-    """Of resources that name the group, the names and ids of tenants that the provider has seen itself. Where
-    AWS does not list the tenants, the user who confirmed the deletion may not know who joined."""
-    return frozenset(
-        name
-        for each in others
-        if (name := _name_of(each, account.memory.proofs.of(each.uid)))
-        and (account.memory.proofs.of(each.uid) or _has_name(each, account.id, kept))
-    )
-
-
-def _has_name(mr: Managed, account: str | None, kept: KeptDomains) -> bool:
-    """Whether the records say that its namespace has a tenant of its external name."""
-    if account is None:
-        return False
-    key = name_keys.key_of(_TENANT, account, mr.external_name or mr.name)
-    try:
-        return kept.holder(key) == identity.namespace_of(mr)
-    except RecordsFailed:
-        return False
 
 
 def _name_of(mr: Managed, proof: Proof | None) -> str:

@@ -302,7 +302,8 @@ def refuse_beside(
                 f"spec.managementPolicies of {where} to [Observe]"
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
-        raise NotYet(f"{words}. {held or 'No action is needed'}", after=after, conditions=said)
+        words = f"{words}. {held or 'No action is needed'}"
+        raise NotYet(words, after=after, conditions=said, exists=True)
     if owned or not judgement.is_older(other, mr):
         known = f"is managed by {where}"
     else:

@@ -307,9 +307,9 @@ class _Pass(StatusWriter):
     def observe(self, client: ExternalClient) -> None:
         try:
             self.seen = seen = client.observe(self.mr)
-        except NotYet:
-            if not self.mr.deleted and self.mr.external_name is not None:
-                # It waits, for a predecessor that has its external resource for example.
+        except NotYet as waits:
+            if waits.exists and not self.mr.deleted:
+                # A predecessor has it. A deletion meanwhile must look whether it was released.
                 self.hold()
             raise
         self.looked = True
