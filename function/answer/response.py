@@ -7,6 +7,11 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis.conditions import BlockedReason, ClaimConditionType, DegradedReason, NeedsReviewReason
+from edgetenants_runtime.api.annotations import (
+    EXTERNAL_CREATE_FAILED,
+    EXTERNAL_CREATE_PENDING,
+    EXTERNAL_CREATE_SUCCEEDED,
+)
 from function.answer.conditions import Told
 from function.claims.claim import Composite
 from function.errors import Refused
@@ -80,15 +85,23 @@ def keep(state: fnv1.State, name: str, seen: Struct, *, ready: bool) -> None:
     state.MergeFromString(kept(name, seen, ready=ready))
 
 
+_RECORD: Final = frozenset({EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_CREATE_FAILED})
+
+
 def kept(name: str, seen: Struct, *, ready: bool) -> bytes:
-    """A composed resource as it was observed, as one of a serialized State."""
+    """A composed resource as it was observed, as one of a serialized State. Without the record of its
+    creation, which the provider keeps: if the resource goes before Crossplane applies this, Crossplane makes
+    it again, and then nothing was created for it."""
     kept = Struct()
     for key in ("apiVersion", "kind", "spec"):
         if key in seen.fields:
             kept.fields[key].CopyFrom(seen.fields[key])
     annotations = structs.child(seen, "metadata", "annotations")
     if annotations is not None:
-        kept.get_or_create_struct("metadata").get_or_create_struct("annotations").CopyFrom(annotations)
+        own = kept.get_or_create_struct("metadata").get_or_create_struct("annotations")
+        own.CopyFrom(annotations)
+        for key in _RECORD.intersection(own.fields):
+            del own.fields[key]
     return composed(name, kept.SerializeToString(), ready=ready)
 
 

@@ -24,14 +24,14 @@ from function import fn
 from function.errors import StartupFailed
 from function.serving import server
 from function.serving.certificates import load_credentials
-from function.serving.large_requests import LARGE
+from function.serving.large_requests import MOST_BYTES
 from function.serving.server import MEBIBYTE, Server, Settings
 from tests.unit.function import building
 from tests.unit.function.conftest import Pki
 
 SECONDS = 10.0
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
-PLAIN = Settings("127.0.0.1:0", None, 5 * MEBIBYTE, 5 * MEBIBYTE)
+PLAIN = Settings("127.0.0.1:0", None, 4 * MEBIBYTE, 4 * MEBIBYTE)
 
 
 @pytest.fixture(scope="module")
@@ -152,25 +152,23 @@ def test_a_slow_call_holds_up_no_other(gate: Gate) -> None:
     running.stop(grace=0)
 
 
-def _first_to_end(calls: list[grpc.Future]) -> grpc.Future:
-    ended: queue.Queue[grpc.Future] = queue.Queue()
-    for call in calls:
-        call.add_done_callback(ended.put)
-    return ended.get(timeout=SECONDS)
-
-
 def test_large_requests_wait_for_each_other_and_small_ones_do_not(gate: Gate) -> None:
     """Each takes several times its size, and users of many namespaces can have some at once."""
     large = _tagged("held")
-    large.observed.resources["bucket"].resource.update({"spec": {"text": "x" * LARGE}})
-    running = Server(PLAIN, gate.run)
-    with grpc.insecure_channel(f"127.0.0.1:{running.start()}") as channel:
+    large.observed.resources["bucket"].resource.update({"spec": {"text": "x" * (MOST_BYTES // 2 + 1)}})
+    settings = replace(PLAIN, max_receive_bytes=32 * MEBIBYTE)
+    running = Server(settings, gate.run)
+    options = [("grpc.max_send_message_length", -1)]
+    with grpc.insecure_channel(f"127.0.0.1:{running.start()}", options=options) as channel:
         stub = grpcv1.FunctionRunnerServiceStub(channel)
         calls = [stub.RunFunction.future(large, timeout=SECONDS) for _ in range(5)]
+        ended: queue.Queue[grpc.Future] = queue.Queue()
+        for call in calls:
+            call.add_done_callback(ended.put)
         assert gate.entered.wait(SECONDS)
-        refused = _first_to_end(calls)
+        refused = ended.get(timeout=SECONDS)
         assert refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert "4 other large requests are in progress" in str(refused.details())
+        assert "other large requests are in progress" in str(refused.details())
         assert stub.RunFunction(_tagged("small"), timeout=SECONDS).meta.tag == "small"
 
         gate.opened.set()
