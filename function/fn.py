@@ -180,7 +180,7 @@ def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan, composite: C
     return frozenset(
         domain
         for each in seen.values()
-        if each.exists and not each.deleted and each.ready.reason != TenantReadyReason.ADOPTION_REFUSED
+        if each.exists and not each.deleted and not each.adoption_refused
         if each.choice in ("", choice) or each.asked.distribution_id == own
         for domain in each.asked.domains.intersection(each.domain_states)
     )

@@ -321,7 +321,9 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     if not any(each.wanted.enabled for each in failed):
         return "A tenant needs attention. Live says why."
     # The tenant of another owner may serve the domains, or it lost its owner tag and serves as before.
-    dark = [domain for each in failed if each.finding.reason not in _ANOTHERS for domain in each.dark]
+    dark = [
+        domain for each in failed if not (each.seen and each.seen.adoption_refused) for domain in each.dark
+    ]
     if dark:
         return f"Not served: {_names(dark)}. Live says why."
     elsewhere = [domain for each in failed for domain in each.wanted.domains if domain in each.elsewhere]
@@ -334,7 +336,6 @@ def _not_served(tenants: Iterable[Looked]) -> str:
     return "A tenant needs attention. Live says why."
 
 
-_ANOTHERS: Final = (TenantReadyReason.ADOPTION_REFUSED,)
 _REFUSING: Final = frozenset(
     {
         TenantReadyReason.DELETION_HELD,

@@ -6,7 +6,6 @@ reconcile of the composite each time.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from apis.conditions import TenantReadyReason
 from apis.dns import RecordPurpose
 from function.claims import domains
 from function.composed.observed import ObservedTenant
@@ -35,7 +34,7 @@ def derive(
     """
     tenants = tuple(tenants)
     # If two tenants list a domain, the first one counts.
-    own = [each for each in tenants if each.ready.reason != TenantReadyReason.ADOPTION_REFUSED]
+    own = [each for each in tenants if not each.adoption_refused]
     serving = {domain: each for each in reversed(own) for domain in each.domain_states}
     answering = [each for each in tenants if answers(each)]
     active = elsewhere.union(*(each.active for each in answering))

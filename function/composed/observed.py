@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from google.protobuf.struct_pb2 import Struct
 
-from apis.conditions import TenantConditionType
+from apis.conditions import TenantConditionType, TenantReadyReason
 from apis.dns import RecordPurpose, RecordState
 from edgetenants_runtime.api.annotations import (
     EXTERNAL_CREATE_FAILED,
@@ -109,6 +109,12 @@ class ObservedTenant:
     def ready(self) -> ObservedCondition:
         """Whether every domain is served."""
         return self.condition(ConditionType.READY)
+
+    @property
+    def adoption_refused(self) -> bool:
+        """Whether the provider refused to adopt the tenant: it has another owner, or none. What status says
+        of its domains may be the other owner's."""
+        return self.ready.reason == TenantReadyReason.ADOPTION_REFUSED
 
     @property
     def synced(self) -> ObservedCondition:

@@ -171,13 +171,9 @@ class ProviderConfigs:
 
     def cluster_scoped(self) -> list[Mapping[str, Any]] | None:
         """The configs that resources in every namespace can use, as last read; None if not all were read."""
-        found: list[Mapping[str, Any]] = []
-        for informer in self._configs.values():
-            if informer.served and not informer.synced:
-                return None
-            keys = [key for key in informer.cache.keys() if not key.namespace]  # noqa: SIM118 - not a dict
-            found += [config for key in keys if (config := informer.cache.get(key))]
-        return found
+        if any(informer.served and not informer.synced for informer in self._configs.values()):
+            return None
+        return [config for key, config in self._controller.all_configs() if not key.namespace]
 
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
         """See `ConfigResolver.resolve`. Raises KubeError too."""

@@ -136,7 +136,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a tenant of another owner counts as the claim's under a narrowed plan",
         "fn.py",
-        " and each.ready.reason != TenantReadyReason.ADOPTION_REFUSED\n",
+        " and not each.adoption_refused\n",
         "\n",
         "a claim that lost an adoption keeps the domains of the one that won",
         ("unit/function/test_cases.py",),

@@ -10,7 +10,7 @@ _DELETION = (
     Mutation(
         "a confirmation covers tenants of others that cannot be read",
         "cloudfront/group/use.py",
-        "unknown = certain and not (error.absent or error.about_request)",
+        "unknown = only_look and not (error.absent or error.about_request)",
         "unknown = False",
         "who may write the group confirms, and disables the tenants of other namespaces in it",
         (_SAFETY,),
@@ -186,8 +186,8 @@ _DELETION = (
     Mutation(
         "a status is believed before the proof",
         "cloudfront/group/use.py",
-        "str(proof.id if proof else mr",
-        "str(mr",
+        "str(proof.id if proof else each",
+        "str(each",
         "a forged status hides a tenant, whose group is then disabled",
         (f"{_SAFETY}::test_a_proven_tenant_is_not_hidden_by_others_of_its_namespace_or_by_its_status",),
     ),

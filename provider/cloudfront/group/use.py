@@ -35,7 +35,6 @@ from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import SecondChecks
 from provider.cloudfront.ownership import disclosure
-from provider.cloudfront.ownership.proofs import Proof
 from provider.cloudfront.safety import guards, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
 from provider.cloudfront.safety.kept_domains import KeptDomains, RecordsFailed
@@ -336,7 +335,8 @@ def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> 
         namespace, proof = identity.namespace_of(each), account.memory.proofs.of(each.uid)
         unproven = proof is None
         share = (namespace, unproven)
-        name = _name_of(each, proof)
+        # A status may name another tenant, the proof cannot.
+        name = str(proof.id if proof else each.at_provider.get("id") or each.external_name or each.name)
         if _NAME.fullmatch(name) and (share, name) not in turns:
             turns[share, name] = (unproven, had[share], namespace == own)
             had[share] += 1
@@ -372,7 +372,7 @@ def _unlisted(
         if reads > _MOST_LOOKS:
             words = f"reading the tenants that name connection group {group.name}"
             raise NotYet(words, after=_READ_ON_SECONDS)
-        return _in_group(mr, name, group, account.cloudfront, certain=only_look)
+        return _in_group(mr, name, group, account.cloudfront, only_look=only_look)
 
     def found() -> Iterator[ObservedTenant | None]:
         turns = _in_turn(mr, others, account)
@@ -385,24 +385,19 @@ def _unlisted(
     return there
 
 
-def _name_of(mr: Managed, proof: Proof | None) -> str:
-    """By what AWS finds its tenant. A status may name another tenant, the proof cannot."""
-    return str(proof.id if proof else mr.at_provider.get("id") or mr.external_name or mr.name)
-
-
 def _asked(mr: Managed) -> Any:
     asked = mr.for_provider.get("connectionGroupId")
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
 def _in_group(
-    mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront, *, certain: bool
+    mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront, *, only_look: bool
 ) -> ObservedTenant | None:
     """The tenant of another resource, if AWS says that it is in the group."""
     try:
         seen = cloudfront.get_tenant(name)
     except AwsError as error:
-        unknown = certain and not (error.absent or error.about_request)
+        unknown = only_look and not (error.absent or error.about_request)
         if unknown or error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"
             raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
