@@ -31,8 +31,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from sandbox import copies
+from sandbox.copies import Copied, Copy
 from sandbox.errors import WorldError
 from sandbox.pids import ProcessId
 from sandbox.specs import ProcessSpec
@@ -54,7 +56,7 @@ class Child:
     """A process that was started, and its state."""
 
     spec: ProcessSpec
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Copy
     identity: ProcessId | None
     started: float
     log_offset: int
@@ -98,6 +100,7 @@ class Supervisor:
         self._grace = grace
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
+        self._sockets: list[socket.socket] = []
         self._leaving = False
         self._signalled = False
         self._actions: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -112,6 +115,7 @@ class Supervisor:
         """Serve requests until a shutdown is requested, also by SIGTERM or SIGINT."""
         woken = self._listen_for_signals()
         server = bind_at(self._directory)
+        self._sockets.append(server)
         self._selector.register(server, selectors.EVENT_READ)
         self._save()
         while not self._leaving:
@@ -138,13 +142,19 @@ class Supervisor:
                 time.sleep(0.02)
             self._reap()
 
+    def close(self) -> None:
+        """Close all sockets: a copy has them too."""
+        self._selector.close()
+        for used in self._sockets:
+            used.close()
+
     def _listen_for_signals(self) -> socket.socket:
         """A socket that becomes readable with each signal, for `select`."""
         woken, wake = socket.socketpair()
         woken.setblocking(False)
         wake.setblocking(False)
         signal.set_wakeup_fd(wake.fileno())
-        self._wake = wake  # keeps the socket open
+        self._sockets += [woken, wake]
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._note_signal)
@@ -182,7 +192,8 @@ class Supervisor:
         old = self._children.get(spec.name)
         if old is not None and old.process.poll() is None:
             raise WorldError(f"{spec.name} is already running with pid {old.process.pid}")
-        self._children[spec.name] = spawn(spec, flags=tuple(request.get("flags", ())))
+        again = old is not None
+        self._children[spec.name] = spawn(spec, flags=tuple(request.get("flags", ())), again=again)
         self._save()
 
     def _stop(self, request: dict[str, Any]) -> None:
@@ -253,31 +264,47 @@ def bind_at(directory: Path) -> socket.socket:
     return server
 
 
-def spawn(spec: ProcessSpec, flags: tuple[str, ...] = ()) -> Child:
+def spawn(spec: ProcessSpec, flags: tuple[str, ...] = (), *, again: bool = False) -> Child:
     """Start a process that the kernel kills when this one ends.
 
     Args:
         spec: kept, for when the process is started again.
         flags: for this run only, after those of the spec.
+        again: it was started before, so that a copy saves time, if the environment asks for copies.
 
     Raises:
         WorldError: the program cannot be started.
+        Copied: in a copy of this process.
     """
     with Path(spec.log).open("ab") as log:
         offset = log.tell()
-        try:
-            process = subprocess.Popen(
-                (*spec.argv, *flags),
-                env=dict(spec.env),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 - there is one thread
-            )
-        except OSError as e:
-            raise WorldError(f"cannot start {spec.name}: {e}") from e
+        process = _copy(spec, flags, log.fileno(), again=again) or _execute(spec, flags, log)
     return Child(spec, process, ProcessId.of(process.pid), time.time(), offset)
+
+
+def _copy(spec: ProcessSpec, flags: tuple[str, ...], log: int, *, again: bool) -> Copy | None:
+    if spec.argv[:2] != (sys.executable, "-m") or spec.argv[2] not in copies.modules():
+        return None
+    module = spec.argv[2]
+    if not again and module not in sys.modules:
+        return None
+    program = Copied(module, (*spec.argv[3:], *flags), spec.env, log)
+    return copies.copy(program, _die_with_parent(os.getpid()))
+
+
+def _execute(spec: ProcessSpec, flags: tuple[str, ...], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            (*spec.argv, *flags),
+            env=dict(spec.env),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 - there is one thread
+        )
+    except OSError as e:
+        raise WorldError(f"cannot start {spec.name}: {e}") from e
 
 
 def _die_with_parent(parent: int) -> Callable[[], None]:
@@ -296,8 +323,15 @@ def main(arguments: list[str]) -> int:
     if not 1 <= len(arguments) <= 2:
         print("usage: python -m sandbox.supervisor DIR [SECONDS FROM SIGTERM TO SIGKILL]", file=sys.stderr)
         return 2
-    Supervisor(Path(arguments[0]), *map(float, arguments[1:])).serve()
-    return 0
+    supervisor = Supervisor(Path(arguments[0]), *map(float, arguments[1:]))
+    try:
+        supervisor.serve()
+    except Copied as program:
+        copied = program.with_traceback(None)
+    else:
+        return 0
+    supervisor.close()
+    return copies.run(copied)
 
 
 if __name__ == "__main__":

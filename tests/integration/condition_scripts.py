@@ -1,6 +1,5 @@
 """The parts of a case of condition_cases.py: a managed resource, acts, and what must be seen after each."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +35,7 @@ class Stage:
         return f"{self.claims.namespace}.{name}"
 
     def patch(self, resource: str, name: str, body: Object) -> None:
-        where = ("-n", self.claims.namespace, "--type=merge", "-p", json.dumps(body))
-        self.claims.world.kubectl("patch", resource, name, *where)
+        self.claims.reader.patch(resource, name, self.claims.namespace, body)
 
 
 Act = Callable[[Stage, str], None]
@@ -171,7 +169,7 @@ def use_config(config: str, kind: str = "ProviderConfig", **fields: Any) -> Act:
 
 def delete(stage: Stage, name: str) -> None:
     resource = stage.state(name)["kind"].lower()
-    stage.claims.world.kubectl("delete", resource, name, "-n", stage.claims.namespace, "--wait=false")
+    stage.claims.reader.delete(resource, name, stage.claims.namespace)
 
 
 def edited_behind(**changes: Any) -> Act:

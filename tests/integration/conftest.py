@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import copies
 from sandbox.manifests import Package
 from sandbox.world import Options, World
 from tests.integration.claims import Claims
@@ -23,6 +24,9 @@ FAST = 30
 LEAVING = 300
 """How fast the clock runs after a test, when nothing is looked at any more and what is left of it goes."""
 NUMBERS = itertools.count(1)
+
+# They start the provider some hundred times. Its first start in a sandbox is an ordinary one.
+os.environ.setdefault(copies.VARIABLE, "provider.main")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from sandbox.manifests import Package
 from sandbox.world import World, WorldError
 from tests.integration.claims import Claims
+from tests.integration.reading import Reader, reader
 from tests.integration.watching import Object, condition, is_true
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,11 +197,7 @@ class Team(Claims):
 
     def may(self, verb: str, resource: str, namespace: str | None = None, subresource: str = "") -> bool:
         """What the API server's authorizer answers."""
-        where = ("-n", namespace) if namespace else ("-A",)
-        below = (f"--subresource={subresource}",) if subresource else ()
-        return (
-            self.world.kubectl("auth", "can-i", verb, resource, *where, *below, check=False).strip() == "yes"
-        )
+        return self.reader.may(verb, resource, namespace or "", subresource)
 
     def refused(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002
         """What the API server says to something that it does not let the user do."""
@@ -272,7 +269,9 @@ class Team(Claims):
     def clear(self) -> None:
         """Delete all that the user has made."""
         for kind in ("tenantclaims", "edt", "ecg"):
-            self._by_admin("delete", kind, "--all", "--wait=false")
+            for each in self._by_admin.items(kind, self.namespace):
+                with suppress(WorldError):  # it has gone meanwhile
+                    self._by_admin.delete(kind, each["metadata"]["name"], self.namespace)
 
     def leave(self) -> None:
         """Wait until all of it is gone. What an attack left undeletable goes without its finalizers, or the
@@ -280,16 +279,21 @@ class Team(Claims):
         try:
             self.wait("everything to be deleted", lambda: not self._left(), 30)
         except AssertionError:
-            for name in self._left():
-                body = json.dumps({"metadata": {"finalizers": None}})
-                self._by_admin("patch", name, "--type=merge", "-p", body)
-        self.admin.kubectl("delete", "namespace", self.namespace, "--wait=false")
+            for kind, name in self._left():
+                with suppress(WorldError):  # it has gone meanwhile
+                    self._by_admin.patch(kind, name, self.namespace, {"metadata": {"finalizers": None}})
+        self._by_admin.delete("namespaces", self.namespace, "")
 
-    def _left(self) -> list[str]:
-        return self._by_admin("get", "edt,ecg", "-o", "name").split()
+    def _left(self) -> list[tuple[str, str]]:
+        return [
+            (kind, each["metadata"]["name"])
+            for kind in ("edt", "ecg")
+            for each in self._by_admin.items(kind, self.namespace)
+        ]
 
-    def _by_admin(self, *arguments: str) -> str:
-        return self.admin.kubectl(*arguments, "-n", self.namespace, check=False)
+    @property
+    def _by_admin(self) -> Reader:
+        return reader(self.admin.kubeconfig)
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,27 @@ class Reader:
             path = f"{self._path(resource, metadata.get('namespace', ''))}/{quote(metadata['name'])}"
             self._write("PATCH", path, each, "application/apply-patch+yaml", _AS_KUBECTL_APPLIES)
 
+    def may(self, verb: str, resource: str, namespace: str = "", subresource: str = "") -> bool:
+        """What `kubectl auth can-i` answers; without a namespace, for all of them.
+
+        Raises:
+            WorldError: as for `get`.
+        """
+        kind = self._kind(resource)
+        group = kind["prefix"].removeprefix("/apis/").rpartition("/")[0] if "/apis/" in kind["prefix"] else ""
+        asked = {"verb": verb, "group": group, "resource": kind["plural"], "subresource": subresource}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {**asked, "namespace": namespace}},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        answer = self._write("POST", path, review, "application/json", "")
+        return bool(answer["status"]["allowed"])
+
     def _write(
         self, method: str, path: str, body: Object, content: str, query: str = "?fieldManager=kubectl-patch"
-    ) -> None:
+    ) -> Object:
         headers = {**self._as, "Content-Type": content}
         query = "" if method == "DELETE" else query
         try:
@@ -108,19 +126,23 @@ class Reader:
             )
         except urllib3.exceptions.HTTPError as e:
             raise WorldError(f"{method.lower()} {path}: {e}") from e
+        told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
         if answer.status >= 400:
-            told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
             said = told.get("message") or answer.data.decode(errors="replace")
             raise WorldError(f"{method.lower()} {path}: Error from server ({told.get('reason')}): {said}")
+        return told
 
     def _path(self, resource: str, namespace: str) -> str:
+        kind = self._kind(resource)
+        inside = f"/namespaces/{namespace}" if namespace and kind["namespaced"] else ""
+        return f"{kind['prefix']}{inside}/{kind['plural']}"
+
+    def _kind(self, resource: str) -> Object:
         if resource not in self._kinds:
             self._kinds = {**self._discover("/apis"), **self._discover("/api")}
         if resource not in self._kinds:
             raise WorldError(f'the server doesn\'t have a resource type "{resource}"')
-        kind = self._kinds[resource]
-        inside = f"/namespaces/{namespace}" if namespace and kind["namespaced"] else ""
-        return f"{kind['prefix']}{inside}/{kind['plural']}"
+        return self._kinds[resource]
 
     def _discover(self, path: str) -> dict[str, Object]:
         """Each name of each kind. Of two kinds with one name, that of the group that comes first counts."""
