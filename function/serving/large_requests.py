@@ -1,77 +1,136 @@
 """Bounds the memory that large requests need at the same time.
 
 A request takes up to thirteen times its size while it is answered. It has the objects that Crossplane reads
-for a claim, and users of the claim's namespace can make them large.
+for a claim, and users of the claim's namespace can make them large. So there are two lanes: a claim with many
+tenants does not wait for a request that only very large objects can make. In a lane, the first to come is the
+first to be answered.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
-__all__ = ["LARGE", "MOST_BYTES", "LargeRequests", "TooMany"]
+__all__ = ["HUGE", "LARGE", "Call", "LargeRequests", "NobodyWaits", "TooMany"]
 
-LARGE: Final = 256 * 1024
-"""Bytes from which a request counts. A claim with some ten tenants has less."""
-MOST_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of the requests that are answered at a time. A larger request is answered alone."""
-_MOST_WAITING: Final = 8
-"""Requests that wait, each with its thread: the others are for small requests."""
-_MOST_BYTES_WAITING: Final = 32 * 1024 * 1024
-_LONGEST_WAIT: Final = 10.0
+_MEBIBYTE: Final = 1024 * 1024
+LARGE: Final = 512 * 1024
+"""Bytes from which a request counts. A claim with a hundred tenants has less."""
+HUGE: Final = 4 * _MEBIBYTE
+"""Bytes from which a request has the second lane. A claim with a thousand tenants has less."""
+_LONGEST_WAIT: Final = 5.0
+_TO_SAY_SO: Final = 1.0
+"""Seconds of the client's patience that are left when it is refused. Crossplane waits for ten seconds in all
+(internal/xfn/function_runner.go)."""
+
+
+class Call(Protocol):
+    """What is used of `grpc.ServicerContext`."""
+
+    def is_active(self) -> bool:
+        """The client waits for the answer."""
+
+    def time_remaining(self) -> float | None:
+        """Seconds that the client goes on waiting."""
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """Call it when the client has gone; False if it has already."""
 
 
 class TooMany(Exception):  # noqa: N818 - says what happened
     """Other large requests are in progress. Crossplane calls again, after a pause that grows."""
 
 
+class NobodyWaits(Exception):  # noqa: N818 - says what happened
+    """The client has gone."""
+
+
 class LargeRequests:
     """Admits large requests, as many as fit into the memory. Thread-safe."""
 
     def __init__(self, longest_wait: float = _LONGEST_WAIT) -> None:
-        self._longest_wait = longest_wait
-        self._changed = threading.Condition()
-        self._admitted = self._waiting = self._bytes_waiting = 0
+        self._lanes = (
+            _Lane(HUGE, most_bytes=16 * _MEBIBYTE, most_requests=4, longest_wait=longest_wait),
+            _Lane(LARGE, most_bytes=8 * _MEBIBYTE, most_requests=8, longest_wait=longest_wait),
+        )
+        """Their requests have twelve of the server's sixteen threads. The others are for small ones."""
 
     @contextmanager
-    def turn(self, size: int) -> Iterator[None]:
+    def turn(self, size: int, call: Call) -> Iterator[None]:
         """Wait until a request of that many bytes may be read.
 
         Raises:
             TooMany: several others wait already, or the wait takes too long.
+            NobodyWaits: the client has gone.
         """
-        if size < LARGE:
+        lane = next((lane for lane in self._lanes if size >= lane.least), None)
+        if lane is None:
             yield
             return
-        self._admit(size)
+        with lane.turn(size, call):
+            yield
+
+
+@dataclass(eq=False)
+class _Place:
+    """A request in a lane."""
+
+    size: int
+    admitted: bool = False
+
+
+class _Lane:
+    """Requests of a size: those in progress, followed by those that wait."""
+
+    def __init__(self, least: int, *, most_bytes: int, most_requests: int, longest_wait: float) -> None:
+        self.least = least
+        self._most_bytes, self._most_requests, self._longest_wait = most_bytes, most_requests, longest_wait
+        self._changed = threading.Condition()
+        self._places: deque[_Place] = deque()
+
+    @contextmanager
+    def turn(self, size: int, call: Call) -> Iterator[None]:
+        place = _Place(size)
+        with self._changed:
+            if len(self._places) >= self._most_requests:
+                raise _too_many(size)
+            self._places.append(place)
         try:
+            self._wait(place, call)
             yield
         finally:
             with self._changed:
-                self._admitted -= size
+                self._places.remove(place)
                 self._changed.notify_all()
 
-    def _admit(self, size: int) -> None:
+    def _wait(self, place: _Place, call: Call) -> None:
+        call.add_callback(self._wake)
         with self._changed:
-            if not self._fits(size):
-                self._wait(size)
-            self._admitted += size
+            self._changed.wait_for(lambda: self._is_next(place) or not call.is_active(), self._patience(call))
+            if not call.is_active():
+                raise NobodyWaits
+            if not self._is_next(place):
+                raise _too_many(place.size)
+            place.admitted = True
+            self._changed.notify_all()  # the one behind it may fit too
 
-    def _fits(self, size: int) -> bool:
-        return not self._admitted or self._admitted + size <= MOST_BYTES
+    def _is_next(self, place: _Place) -> bool:
+        """Call with the lock. A request that is larger than all bytes is answered alone."""
+        first = next((each for each in self._places if not each.admitted), None)
+        used = sum(each.size for each in self._places if each.admitted)
+        return place is first and (not used or used + place.size <= self._most_bytes)
 
-    def _wait(self, size: int) -> None:
-        """Call with the lock."""
-        if self._waiting >= _MOST_WAITING or self._bytes_waiting + size > _MOST_BYTES_WAITING:
-            raise _too_many(size)
-        self._waiting, self._bytes_waiting = self._waiting + 1, self._bytes_waiting + size
-        try:
-            if not self._changed.wait_for(lambda: self._fits(size), self._longest_wait):
-                raise _too_many(size)
-        finally:
-            self._waiting, self._bytes_waiting = self._waiting - 1, self._bytes_waiting - size
+    def _patience(self, call: Call) -> float:
+        left = call.time_remaining()
+        return self._longest_wait if left is None else max(0.0, min(self._longest_wait, left - _TO_SAY_SO))
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
 
 def _too_many(size: int) -> TooMany:

@@ -23,7 +23,7 @@ from function.errors import StartupFailed
 from function.protocol import unreadable
 from function.protocol.remembered import Answers
 from function.serving import questions
-from function.serving.large_requests import LargeRequests, TooMany
+from function.serving.large_requests import LARGE, LargeRequests, NobodyWaits, TooMany
 from function.serving.metrics import Metrics
 from function.serving.tracing import NoSpans, Tracer
 
@@ -166,11 +166,14 @@ class _Calls:
         headers = {key: text for key, text in context.invocation_metadata() if isinstance(text, str)}
         with self._tracer.span(headers) as trace_id:
             try:
-                with self._metrics.timed(), self._large.turn(len(request)):
+                with self._metrics.timed(), self._large.turn(len(request), context):
                     answer, tag, serialized = self._answer(request)
             except TooMany as error:
                 _log.warning("a large request waits for others", bytes=len(request), trace_id=trace_id)
                 context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+                raise
+            except NobodyWaits:
+                context.abort(grpc.StatusCode.CANCELLED, "the client has gone")
                 raise
             except Exception as error:  # any error: report it to Crossplane and keep serving
                 _log.exception(
@@ -208,6 +211,9 @@ class _Calls:
 
 
 def _read(request: bytes) -> fnv1.RunFunctionRequest:
+    if len(request) >= LARGE:
+        # Users can write managed fields that take thirty times their size as objects of Python.
+        request = unreadable.without_managed_fields(request)
     try:
         return fnv1.RunFunctionRequest.FromString(request)
     except DecodeError:

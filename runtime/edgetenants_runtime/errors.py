@@ -86,7 +86,7 @@ class NotYet(Frozen):
     """A dependency is not ready. Retried after `after` seconds, without a Warning event; Synced stays True.
 
     Raised by `create`, it means that nothing was created, unless `made_nothing=False`. Raised by `observe`,
-    `exists=True` means that the external resource was seen, and is to become this managed resource's.
+    it means that the external resource may exist.
     """
 
     def __init__(
@@ -96,14 +96,16 @@ class NotYet(Frozen):
         after: float,
         conditions: Sequence[Condition] = (),
         made_nothing: bool = True,
-        exists: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.after = wait(after)
         self.conditions = tuple(conditions)
         self.made_nothing = made_nothing
-        self.exists = exists
+
+    def but(self, *, conditions: Sequence[Condition]) -> NotYet:
+        """A copy with other conditions."""
+        return NotYet(self.message, after=self.after, conditions=conditions, made_nothing=self.made_nothing)
 
 
 class ExternalError(Frozen):

@@ -173,7 +173,8 @@ class ProviderConfigs:
         """The configs that resources in every namespace can use, as last read; None if not all were read."""
         if any(informer.served and not informer.synced for informer in self._configs.values()):
             return None
-        return [config for key, config in self._controller.all_configs() if not key.namespace]
+        shared = (informer for informer in self._configs.values() if not informer.kind.namespaced)
+        return [config for informer in shared for config in informer.cache.objects()]
 
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
         """See `ConfigResolver.resolve`. Raises KubeError too."""

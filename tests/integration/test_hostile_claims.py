@@ -12,6 +12,7 @@ import yaml
 from sandbox.errors import WorldError
 from sandbox.world import World
 from tests.integration.hostile import CLAIMS_ONLY, CONFIGS, ROOT, USAGES, Team, Teams
+from tests.integration.reading import reader
 from tests.integration.test_references import applied
 from tests.integration.watching import Object, condition
 
@@ -321,6 +322,22 @@ def test_only_core_writes_the_list_of_a_claims_resources(world: World, green: Te
         world.kubectl("delete", "edt", composed, *deletion[3:], core)
     green.delete("stays")
     green.wait("its tenant to go", lambda: not green.tenants("stays"), 60)
+
+
+def test_a_claim_that_its_author_paused_is_stopped_at_its_managed_resource(world: World, green: Team) -> None:
+    green.apply(claim(green, "pauses"))
+    green.wait_ready("pauses")
+    green.change("pauses", {"metadata": {"annotations": {"crossplane.io/paused": "true"}}}, "tenantclaim")
+    paused = lambda: condition(green.get("pauses"), "Synced").get("reason") == "ReconcilePaused"  # noqa: E731
+    green.wait("the pause", paused, 30)
+    name = managed(green, "pauses")["metadata"]["name"]
+    admin, disabled = reader(world.kubeconfig), {"spec": {"forProvider": {"enabled": False}}}
+    admin.patch("edt", name, green.namespace, disabled)
+    green.wait("its tenant to be stopped", lambda: not any(t["Enabled"] for t in green.tenants("pauses")), 60)
+    # Core hears of the change, and leaves it.
+    ready = lambda: condition(admin.get("edt", name, green.namespace), "Ready").get("reason")  # noqa: E731
+    green.wait("its resource to say so", lambda: ready() == "Disabled", 60)
+    assert admin.get("edt", name, green.namespace)["spec"]["forProvider"]["enabled"] is False
 
 
 @pytest.mark.usefixtures("no_orphans")

@@ -344,8 +344,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "managedFields count",
         "serving/server.py",
-        "unreadable.without_managed_fields(request)",
-        "request",
+        "FromString(unreadable.without_managed_fields(request))",
+        "FromString(request)",
         "one claim ends the report on all claims",
         ("unit/function/protocol/test_unreadable.py",),
     ),

@@ -94,7 +94,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "an answer that says nothing ends Ready",
         "cloudfront/adoption/owner_look.py",
-        "        return not (error.absent or error.about_request)\n",
+        "        return not error.says_what_is_there\n",
         "        return False\n",
         "one throttled call makes a claim with a wrong name not Ready until that is corrected",
         _GUARDS,

@@ -163,6 +163,14 @@ PROVIDER_PARTS = (
         _PARTS,
     ),
     Mutation(
+        "restrictions wait for what is refused",
+        "cloudfront/tenant/parts.py",
+        "replace(plain, domains=fewer), protected, less,",
+        "replace(plain, domains=fewer), less,",
+        "with a parameter that does not exist, a claim keeps its plan's restrictions from its tenant",
+        _PARTS,
+    ),
+    Mutation(
         "a part may take all domains away",
         "cloudfront/tenant/parts.py",
         "fewer = wanted & has or has",
@@ -173,8 +181,8 @@ PROVIDER_PARTS = (
     Mutation(
         "only what adds no domain is tried",
         "cloudfront/tenant/parts.py",
-        "replace(plain, domains=fewer), less, replace(less, domains=has))",
-        "replace(plain, domains=fewer))",
+        "protected, less, replace(less, domains=has))",
+        "protected)",
         "a parameter that is misspelt holds up an emergency stop",
         _PARTS,
     ),

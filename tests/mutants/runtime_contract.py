@@ -61,7 +61,7 @@ RUNTIME_CONTRACT = (
     Mutation(
         "a resource that waits for its predecessor goes without a look",
         "reconcile/reconciler.py",
-        "                # A predecessor has it. A deletion meanwhile must look whether it was released.\n",
+        "                # It may exist, as a predecessor's. A deletion meanwhile must look for it.\n",
         "                raise\n",
         "the tenant that its predecessor released stays, and no object shows it",
         ("rules/test_references.py",),

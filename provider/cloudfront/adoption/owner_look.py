@@ -112,7 +112,7 @@ def owns(mr: Managed, get: Callable[[], Seen], account: AccountAccess, cluster: 
             return False
         seen = replace(seen, tags=account.cloudfront.tags(seen.arn))
     except AwsError as error:
-        return not (error.absent or error.about_request)
+        return not error.says_what_is_there
     if _judge(mr, seen, account) not in (Ownership.OURS, Ownership.LOST):
         return False
     # Its tag is also that of another resource in the namespace that has its name.

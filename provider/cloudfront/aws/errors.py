@@ -287,6 +287,12 @@ class AwsError(Frozen):
         return self.sent and self.status in _REFUSALS and not other
 
     @property
+    def says_what_is_there(self) -> bool:
+        """The answer to a Get: there is no such object, or nothing can have such a name. A refusal without a
+        known code may be a proxy's."""
+        return self.absent or (self.about_request and self.code in CODES)
+
+    @property
     def absent(self) -> bool:
         """The object does not exist."""
         return self.code in (

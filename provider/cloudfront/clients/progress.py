@@ -66,12 +66,7 @@ def held_up(mr: Managed, seen: Conditions = ()) -> Iterator[None]:
     conditions of an observation before it."""
     try:
         yield
-    except NotYet as error:
-        said = (*error.conditions, *waiting(mr, error.message, seen))
-        raise NotYet(
-            error.message, after=error.after, conditions=said, made_nothing=error.made_nothing
-        ) from error
-    except ExternalError as error:
+    except (ExternalError, NotYet) as error:
         raise error.but(conditions=(*error.conditions, *waiting(mr, error.message, seen))) from error
 
 

@@ -34,6 +34,7 @@ from provider.cloudfront.group.plan import GroupState
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import SecondChecks
+from provider.cloudfront.memory.readings import NotRead
 from provider.cloudfront.ownership import disclosure
 from provider.cloudfront.safety import guards, name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Everyone
@@ -299,6 +300,18 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError, after: float) -> N
     return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
+def _unread(group: ObservedGroup, why: str) -> NotYet:
+    """The error if the tenants are not listed, and cannot all be read one by one. It has no words of AWS,
+    which may name tenants of others."""
+    words = (
+        f"connection group {group.name} is not deleted, although the deletion is confirmed: CloudFront does "
+        f"not list its tenants, and {why}. Allow cloudfront:ListDistributionTenants"
+    )
+    held = not_ready(Reason.DELETION_HELD, words)
+    said = conditions.removing("connection group", group)
+    return NotYet(words, after=_HELD_SECONDS, conditions=(*said, held))
+
+
 def _told(mr: Managed, names: set[str], log_changes: LogChanges, everyone: Everyone) -> str:
     if log_changes.is_new(mr.uid, "tenants", frozenset(names)):
         _log.info(
@@ -337,10 +350,17 @@ def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> 
         share = (namespace, unproven)
         # A status may name another tenant, the proof cannot.
         name = str(proof.id if proof else each.at_provider.get("id") or each.external_name or each.name)
-        if _NAME.fullmatch(name) and (share, name) not in turns:
+        if _may_be_here(name, account.id) and (share, name) not in turns:
             turns[share, name] = (unproven, had[share], namespace == own)
             had[share] += 1
     return sorted(turns, key=turns.__getitem__)
+
+
+def _may_be_here(name: str, account: str | None) -> bool:
+    """Whether a name, id or ARN that anyone may have written can be one of a tenant in the account."""
+    if account and name.startswith("arn:") and not re.match(rf"arn:[\w-]+:cloudfront::{account}:", name):
+        return False
+    return _NAME.fullmatch(name) is not None
 
 
 def _unlisted(
@@ -356,12 +376,12 @@ def _unlisted(
     Of many resources each reconcile reads some (memory/readings.py). Of a namespace with very many, it reads
     the newest ones only: AWS refuses to delete a group with tenants, and then the provider enables it again.
 
-    If this is the `only_look`, as AWS does not list the tenants, then a tenant that cannot be read keeps the
+    If this is the `only_look`, as AWS does not list the tenants, then a tenant that was not read keeps the
     group. The user who confirmed the deletion may not know who has joined the group.
 
     Raises:
-        NotYet: other tenants are left to the next reconcile.
-        ExternalError: AWS is throttling requests, or does not answer the only look.
+        NotYet: other tenants are left to the next reconcile, or the only look is not complete.
+        ExternalError: AWS is throttling requests.
     """
     reads, readings = 0, account.memory.readings
     reading = readings.of(mr.uid, group.id)
@@ -378,7 +398,14 @@ def _unlisted(
         turns = _in_turn(mr, others, account)
         newest, rest = turns[:_MOST_FRESH], turns[_MOST_FRESH:]
         yield from (read(name) for _, name in newest)
-        yield from (reading.get(share, name, partial(read, name)) for share, name in reading.in_turn(rest))
+        left = False
+        for share, name in reading.in_turn(rest):
+            try:
+                yield reading.get(share, name, partial(read, name))
+            except NotRead:
+                left = True
+        if left and only_look:
+            raise _unread(group, "more tenants name the group than the provider reads")
 
     there = next((each for each in found() if each is not None and counts(each)), None)
     readings.end(reading)
@@ -397,9 +424,11 @@ def _in_group(
     try:
         seen = cloudfront.get_tenant(name)
     except AwsError as error:
-        unknown = only_look and not (error.absent or error.about_request)
-        if unknown or error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
+        if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"
             raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
+        if only_look and not error.says_what_is_there:
+            _log.warning("cannot read a tenant of the connection group", tenant=name, error=str(error))
+            raise _unread(group, "the provider cannot read a tenant that names the group") from error
         return None
     return seen if seen.connection_group_id == group.id else None

@@ -17,7 +17,7 @@ from typing import Final
 from edgetenants_runtime.clock import Clock
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["Reading", "Readings"]
+__all__ = ["NotRead", "Reading", "Readings"]
 
 _MOST_OF_A_SHARE: Final = 20
 """The most tenants that are read for the resources of one namespace, apart from the newest ones."""
@@ -26,6 +26,10 @@ _MOST: Final = 200
 _KEPT_SECONDS: Final = 300.0
 
 _Tenant = tuple[Hashable, str]
+
+
+class NotRead(Exception):  # noqa: N818 - says what did not happen
+    """The tenant was not read."""
 
 
 class Reading:
@@ -42,12 +46,16 @@ class Reading:
     def get(
         self, share: Hashable, name: str, read: Callable[[], ObservedTenant | None]
     ) -> ObservedTenant | None:
-        """Return what AWS said about that tenant of the share, or None if enough was read for it. What
-        another share was told does not count: the tenant may be new."""
+        """Return what AWS said about that tenant of the share. What another share was told does not count:
+        the tenant may be new.
+
+        Raises:
+            NotRead: enough was read for the share, or for all.
+        """
         what = (share, name)
         if what not in self._answers:
             if self._calls[share] >= _MOST_OF_A_SHARE or self._calls.total() >= _MOST:
-                return None
+                raise NotRead
             self._answers[what] = read()
             self._calls[share] += 1
         return self._answers[what]

@@ -303,7 +303,7 @@ def refuse_beside(
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         words = f"{words}. {held or 'No action is needed'}"
-        raise NotYet(words, after=after, conditions=said, exists=True)
+        raise NotYet(words, after=after, conditions=said)
     if owned or not judgement.is_older(other, mr):
         known = f"is managed by {where}"
     else:

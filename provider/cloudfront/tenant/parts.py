@@ -2,6 +2,7 @@
 
 AWS accepts or rejects an update as a whole. Without parts, a domain that another tenant has would block
 everything else in the same edit: a suspension, or the release of a domain that the other tenant waits for.
+And a parameter that does not exist, which a user may set, would keep the platform team's restrictions away.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def of(
     whole: Diff[Tenant], seen: ObservedTenant, adding: Iterable[frozenset[str]] = ()
 ) -> Iterator[Diff[Tenant]]:
     """Smaller changes, the largest first. Each brings the tenant closer to the desired state. The last ones
-    only remove: they remove domains or disable the tenant.
+    only set the web ACL and geographic restrictions, remove domains or disable the tenant.
 
     Args:
         whole: the change that AWS or a check refused, in whole or in part.
@@ -43,6 +44,13 @@ def of(
         tags=seen.tags,
         attached=None,
     )
+    asked = plain.customizations
+    protected = replace(
+        less,
+        customizations=replace(
+            seen.customizations, web_acl=asked.web_acl, geo_restrictions=asked.geo_restrictions
+        ),
+    )
     more = (replace(whole.target, domains=wanted & has | new) for new in adding if new)
-    parts = (*more, replace(plain, domains=fewer), less, replace(less, domains=has))
+    parts = (*more, replace(plain, domains=fewer), protected, less, replace(less, domains=has))
     return smaller(whole, (compare(part, seen) for part in parts))

@@ -307,9 +307,9 @@ class _Pass(StatusWriter):
     def observe(self, client: ExternalClient) -> None:
         try:
             self.seen = seen = client.observe(self.mr)
-        except NotYet as waits:
-            if waits.exists and not self.mr.deleted:
-                # A predecessor has it. A deletion meanwhile must look whether it was released.
+        except NotYet:
+            if not self.mr.deleted and self.mr.external_name is not None:
+                # It may exist, as a predecessor's. A deletion meanwhile must look for it.
                 self.hold()
             raise
         self.looked = True

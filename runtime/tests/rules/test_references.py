@@ -379,15 +379,13 @@ def test_a_deletion_before_references_are_resolved_looks_for_the_external_resour
     assert ("external delete acme" in world.journal) == exists
 
 
-def test_a_resource_that_waits_for_its_predecessor_has_a_finalizer() -> None:
+@pytest.mark.parametrize("why", ["waits for its predecessor", "requests for this account are paused"])
+def test_a_resource_whose_first_look_waits_has_a_finalizer(why: str) -> None:
     world = World(toy() | {"spec": {"forProvider": {"size": 1}}}, KIND)
     world.external.toys["acme"] = 1
-    world.external.refusing["observe"] = [NotYet("paused", after=5.0)]
+    world.external.refusing["observe"] = [NotYet(why, after=5.0)]
     world.reconcile()
     assert world.mr is not None
-    assert world.mr.finalizers == (), "nothing was seen"
-    world.external.refusing["observe"] = [NotYet("waits for its predecessor", after=5.0, exists=True)]
-    world.reconcile()
     assert names.FINALIZER in world.mr.finalizers
     world.delete()
     world.settle()

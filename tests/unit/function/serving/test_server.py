@@ -24,7 +24,7 @@ from function import fn
 from function.errors import StartupFailed
 from function.serving import server
 from function.serving.certificates import load_credentials
-from function.serving.large_requests import MOST_BYTES
+from function.serving.large_requests import HUGE, LARGE
 from function.serving.server import MEBIBYTE, Server, Settings
 from tests.unit.function import building
 from tests.unit.function.conftest import Pki
@@ -155,7 +155,7 @@ def test_a_slow_call_holds_up_no_other(gate: Gate) -> None:
 def test_large_requests_wait_for_each_other_and_small_ones_do_not(gate: Gate) -> None:
     """Each takes several times its size, and users of many namespaces can have some at once."""
     large = _tagged("held")
-    large.observed.resources["bucket"].resource.update({"spec": {"text": "x" * (MOST_BYTES // 2 + 1)}})
+    large.observed.resources["bucket"].resource.update({"spec": {"text": "x" * (2 * HUGE + 1)}})
     settings = replace(PLAIN, max_receive_bytes=32 * MEBIBYTE)
     running = Server(settings, gate.run)
     options = [("grpc.max_send_message_length", -1)]
@@ -175,6 +175,19 @@ def test_large_requests_wait_for_each_other_and_small_ones_do_not(gate: Gate) ->
         others = [call for call in calls if call is not refused]
         assert [call.result().meta.tag for call in others] == ["held"] * 4
     running.stop(grace=0)
+
+
+def test_managed_fields_of_a_large_request_are_not_read() -> None:
+    """Of Python's objects, they can take thirty times their size."""
+    req = building.request()
+    fields = {"managedFields": [{"fieldsV1": {f"f:{n}": {".": {}} for n in range(20)}}], "name": "b"}
+    read = req.observed.resources["bucket"].resource
+    read.update({"metadata": fields})
+    assert server._read(req.SerializeToString()) == req
+    read.update({"spec": {"text": "x" * LARGE}})
+    large = server._read(req.SerializeToString())
+    del read["metadata"].fields["managedFields"]
+    assert large == req
 
 
 def test_a_stop_lets_calls_finish_and_says_so_in_health(gate: Gate) -> None:

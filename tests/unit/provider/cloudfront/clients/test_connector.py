@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from edgetenants_runtime.testing import FakeObjects, Journal
+from edgetenants_runtime.testing.world import World as RuntimeWorld
+from provider import main
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.clients.connector import TenantConnector
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
+from provider.cloudfront.state.identity import OWNER_TAG
 from provider.records.config_maps import DomainRecords
 from provider.records.use import Looks
 from tests.unit.provider.cloudfront.account.test_sessions import CALLER, config
-from tests.unit.provider.world import managed
+from tests.unit.provider.fake_cloudfront import ACCOUNT, FakeCloudFront
+from tests.unit.provider.world import INSTALLATION, TODAY, managed
 
 
 class Configs:
@@ -172,3 +179,35 @@ def test_a_dry_run_records_nothing(monkeypatch):
     assert kept._looks._on_hold == {}, "an annotation keeps no domain for ever"
     dry._watching._cluster.kept.looked(mr, frozenset({"acme.example.com"}))
     assert kept._looks.uses([mr]).is_held("shop", "acme.example.com"), "for days, if it takes so long"
+
+
+def test_a_successor_that_waits_and_is_deleted_leaves_no_tenant(monkeypatch):
+    """Its predecessor is released meanwhile: what stands around the client passes on that a tenant exists."""
+    clock, cloudfront, name = FakeClock(), FakeCloudFront(), "shop.acme"
+    owner = f"{INSTALLATION}/DistributionTenant/shop/{name}"
+    id_ = cloudfront.add(name=name, tags={OWNER_TAG: owner}).id
+    older = managed(uid="older", created="2025-01-01T00:00:00Z")
+    older["metadata"] |= {"name": "before", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    peers = [Managed({**older, "status": {"atProvider": {"id": id_}}})]
+    accounts = sessions.Accounts(clock)
+    connector = TenantConnector(Configs(), accounts, installation=INSTALLATION, peers=lambda *_: peers)
+    memory = AccountMemory(clock, today=lambda: TODAY)
+    account = SimpleNamespace(
+        cloudfront=cloudfront, memory=memory, id=ACCOUNT, caller_arn="arn", frozen=False, rehearsals=memory
+    )
+    monkeypatch.setattr(connector, "_account", lambda *_: account)
+    mine = managed()
+    mine["metadata"]["resourceVersion"] = "1"
+    world = RuntimeWorld(mine, main.managed_kind(main.TREES[0].tenant), connector)
+    world.reconcile()
+    assert FINALIZER in world.mr.finalizers
+    world.delete()
+    peers.clear()
+    for _ in range(8):
+        if world.mr is None:
+            break
+        world.reconcile()
+        clock.advance(60)
+        cloudfront.deploy()
+    assert not cloudfront.tenants
+    assert world.mr is None

@@ -4,6 +4,7 @@ by a user who disables it."""
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -167,10 +168,64 @@ def test_a_confirmation_does_not_cover_a_tenant_of_another_namespace_that_cannot
     other = cached("other", asked=world.group.id)
     other["metadata"]["annotations"] = {"crossplane.io/external-name": external_name}
     world.cached = [other]
-    calls = world.looks()
+    get_refused(world, "AccessDenied", f"not authorized to get {external_name}")
+    kept_confirmed(world, "the provider cannot read a tenant that names the group")
+    assert external_name not in json.dumps(world.obj["status"]), "it is another namespace's"
+
+
+def get_refused(world: Shared, code: str, words: str = "no", status: int = 403) -> None:
+    refusal = AwsError("GetDistributionTenant", code, words, status=status)
+    world.cloudfront.refuse["GetDistributionTenant"] = refusal
+
+
+def kept_confirmed(world: Shared, why: str) -> None:
+    calls = world.looks(12)
     assert "UpdateConnectionGroup" not in calls
-    assert "get a tenant that names connection group" in world.error.message
-    assert world.group.enabled
+    assert world.ready() == ("False", "DeletionHeld")
+    assert f"{why}. Allow cloudfront:ListDistributionTenants" in world.condition("Ready")[2]
+
+
+def test_a_refusal_that_may_be_a_proxys_says_nothing_of_a_tenant():
+    world = confirmed_blindly()
+    world.cached = [cached("other", asked=world.group.id, id=world.use(name="other.acme"))]
+    get_refused(world, "403", "Forbidden")
+    kept_confirmed(world, "the provider cannot read a tenant that names the group")
+
+
+def test_a_confirmation_does_not_cover_tenants_beyond_those_that_are_read():
+    world = confirmed_blindly()
+    del world.cloudfront.refuse["GetDistributionTenant"]
+    real = cached("other", asked=world.group.id, id=world.use(name="other.acme"))
+    real["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    world.cached = [*lies(world, 35, "other"), real]
+    kept_confirmed(world, "more tenants name the group than the provider reads")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "arn:aws:cloudfront::999999999999:distribution-tenant/dt_1",
+        "arn:aws:s3:::bucket",
+        "other acme",
+    ],
+)
+def test_what_cannot_be_a_tenant_of_the_account_holds_up_no_confirmed_deletion(name):
+    world = confirmed_blindly()
+    other = cached("other", asked=world.group.id)
+    other["metadata"]["annotations"] = {"crossplane.io/external-name": name}
+    world.cached = [other]
+    world.settle()
+    assert world.gone
+    assert "GetDistributionTenant" not in world.cloudfront.journal
+
+
+def test_an_arn_of_the_account_is_read():
+    world = confirmed_blindly()
+    other = cached("other", asked=world.group.id)
+    arn = f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/{world.use(name='other.acme')}"
+    other["metadata"]["annotations"] = {"crossplane.io/external-name": arn}
+    world.cached = [other]
+    kept_confirmed(world, "the provider cannot read a tenant that names the group")
 
 
 def test_a_group_that_is_disabled_already_is_not_kept_so():

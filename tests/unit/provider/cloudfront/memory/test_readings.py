@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from provider.cloudfront.memory.readings import Reading, Readings
+from provider.cloudfront.memory.readings import NotRead, Reading, Readings
 
 
 class Calls:
@@ -21,7 +23,8 @@ class Calls:
 
     def read(self, reading: Reading, share: str, name: str) -> int:
         """The number of calls so far."""
-        reading.get(share, name, self._call)
+        with suppress(NotRead):
+            reading.get(share, name, self._call)
         return self.made
 
     def _call(self) -> None:
@@ -49,6 +52,8 @@ def test_each_namespace_has_so_many_reads_and_all_have_no_more_than_so_many(call
     for number in range(100):
         calls.read(reading, "red", f"dt_{number}")
     assert calls.made == 20
+    with pytest.raises(NotRead):
+        reading.get("red", "dt_99", calls._call)
     assert calls.read(reading, "blue", "dt_1") == 21
     for share in range(20):
         for number in range(20):

@@ -162,6 +162,24 @@ def test_domains_are_given_up_beside_a_parameter_that_is_refused(world):
     assert set(there(world).domains) == {"a.example.com"}
 
 
+@pytest.mark.parametrize(
+    "also",
+    [
+        pytest.param({"parameters": {"unheard": "of"}}, id="a parameter that the distribution lacks"),
+        pytest.param({"domains": ["new.example.net"]}, id="a domain without certificate"),
+    ],
+)
+def test_restrictions_wait_for_nothing_that_is_refused(world, also):
+    """A plan has them, and the author of the claim what is refused."""
+    geo = {"restrictionType": "blacklist", "locations": ["FR"]}
+    world.edit(customizations={"geoRestrictions": geo}, **also)
+    world.reconcile()
+    assert world.error is not None
+    assert there(world).customizations.geo_restrictions.locations == {"FR"}
+    assert there(world).enabled
+    assert set(there(world).domains) == {"a.example.com", "b.example.com"}
+
+
 def test_what_is_disabled_is_not_enabled_by_a_part(world):
     world.edit(enabled=False)
     world.settle()
