@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from edgetenants_emulator.server import EmulatorServer
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.config.resolved import ResolvedConfig
@@ -51,7 +53,7 @@ class Emulated:
         self.server = server
         self.url = server.url
         self.die = None
-        self.admin = Admin(self.url)
+        self._admin, self._told = Admin(self.url), list[str]()
         self.admin("POST", "seed", SEED)
         self.clock = FakeClock()
         self.accounts = Accounts(self.clock)
@@ -61,10 +63,21 @@ class Emulated:
     def __getattr__(self, name):
         return getattr(self.calls, name)
 
+    def admin(self, method: str, path: str, body: Any = None) -> Any:
+        """A call of the admin API. Raises RefusedError."""
+        if method == "DELETE" and path == "calls":
+            self._told.clear()
+        return self._admin(method, path, body)
+
     @property
     def journal(self) -> list[str]:
-        """The operations that reached AWS, in order."""
-        return [call["operation"] for call in self.admin("GET", "calls")["calls"]]
+        """The operations that reached AWS, in order. Tests look after each reconcile, so each look asks only
+        for those since the last one."""
+        report = self.admin("GET", f"calls?since={len(self._told)}")
+        if report["total"] != len(self._told) + len(report["calls"]):
+            self._told, report = [], self.admin("GET", "calls")  # the log was cleared
+        self._told += [call["operation"] for call in report["calls"]]
+        return self._told.copy()
 
     def deploy(self) -> None:
         """Let everything roll out, and pauses end."""
