@@ -165,9 +165,17 @@ PROVIDER_PARTS = (
     Mutation(
         "restrictions wait for what is refused",
         "cloudfront/tenant/parts.py",
-        "replace(plain, domains=fewer), protected, less,",
+        "replace(plain, domains=fewer), *protected, less,",
         "replace(plain, domains=fewer), less,",
         "with a parameter that does not exist, a claim keeps its plan's restrictions from its tenant",
+        _PARTS,
+    ),
+    Mutation(
+        "a tenant gets the restrictions of another distribution",
+        "cloudfront/tenant/parts.py",
+        " if plain.distribution_id == seen.distribution_id else ()",
+        "",
+        "with a refused change of its plan, a claim takes the former plan's restrictions from its tenant",
         _PARTS,
     ),
     Mutation(
@@ -181,8 +189,8 @@ PROVIDER_PARTS = (
     Mutation(
         "only what adds no domain is tried",
         "cloudfront/tenant/parts.py",
-        "protected, less, replace(less, domains=has))",
-        "protected)",
+        "*protected, less, replace(less, domains=has))",
+        "*protected)",
         "a parameter that is misspelt holds up an emergency stop",
         _PARTS,
     ),

@@ -44,13 +44,15 @@ def of(
         tags=seen.tags,
         attached=None,
     )
-    asked = plain.customizations
-    protected = replace(
-        less,
-        customizations=replace(
-            seen.customizations, web_acl=asked.web_acl, geo_restrictions=asked.geo_restrictions
-        ),
-    )
+    protected = (_protected(plain, less, seen),) if plain.distribution_id == seen.distribution_id else ()
     more = (replace(whole.target, domains=wanted & has | new) for new in adding if new)
-    parts = (*more, replace(plain, domains=fewer), protected, less, replace(less, domains=has))
+    parts = (*more, replace(plain, domains=fewer), *protected, less, replace(less, domains=has))
     return smaller(whole, (compare(part, seen) for part in parts))
+
+
+def _protected(plain: Tenant, less: Tenant, seen: ObservedTenant) -> Tenant:
+    """Only the web ACL and the geographic restrictions. They are those of the distribution: a tenant that
+    stays at another one, as a change of its plan is refused, keeps what protects it there."""
+    asked = plain.customizations
+    both = replace(seen.customizations, web_acl=asked.web_acl, geo_restrictions=asked.geo_restrictions)
+    return replace(less, customizations=both)

@@ -180,6 +180,17 @@ def test_restrictions_wait_for_nothing_that_is_refused(world, also):
     assert set(there(world).domains) == {"a.example.com", "b.example.com"}
 
 
+def test_a_tenant_that_stays_at_its_distribution_keeps_the_restrictions_there(world):
+    """The plan of another distribution has none, and a parameter of the claim is refused there."""
+    geo = {"restrictionType": "blacklist", "locations": ["FR"]}
+    world.edit(customizations={"geoRestrictions": geo})
+    world.settle()
+    world.edit(distributionId="E1GONE", customizations=None, parameters={"unheard": "of"})
+    for _ in range(3):
+        world.reconcile()
+    assert there(world).customizations.geo_restrictions.locations == {"FR"}
+
+
 def test_what_is_disabled_is_not_enabled_by_a_part(world):
     world.edit(enabled=False)
     world.settle()
