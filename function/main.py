@@ -23,7 +23,7 @@ from function.serving.metrics import Metrics
 from function.serving.server import MEBIBYTE, Server, Settings
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-_RECEIVE_MEBIBYTES: Final = 32
+_RECEIVE_MEBIBYTES: Final = 16
 """Crossplane sends requests of any size; a composite with many resources soon exceeds gRPC's default limit of
 4 MiB."""
 

@@ -71,7 +71,8 @@ def modules(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
 
 
 def copy(program: Copied, before: Callable[[], None]) -> Copy | None:
-    """Start a program as a copy of this process; None if its import has started a thread.
+    """Start a program as a copy of this process; None if it has to be executed, as its import fails or has
+    started a thread, or as the system has no room for the copy.
 
     Args:
         program: what to start.
@@ -80,14 +81,21 @@ def copy(program: Copied, before: Callable[[], None]) -> Copy | None:
     Raises:
         Copied: in the copy. Only `run` may catch it.
     """
-    importlib.import_module(program.module)
+    try:
+        importlib.import_module(program.module)
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever it is, the executed program shows it
+        return None
     if threading.active_count() > 1:
         return None
     gc.freeze()  # so that the copies' collections do not touch, and thereby duplicate, what they share
     sys.stdout.flush()
     sys.stderr.flush()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        return None
     if pid:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return Copy(pid)

@@ -1,9 +1,9 @@
 """Bounds the memory that large requests need at the same time.
 
-A request takes up to thirteen times its size while it is answered. It has the objects that Crossplane reads
-for a claim, and users of the claim's namespace can make them large. So there are two lanes: a claim with many
-tenants does not wait for a request that only very large objects can make. In a lane, the first to come is the
-first to be answered.
+A request takes up to some twenty times its size while it is answered. It has the objects that Crossplane
+reads for a claim, and users of the claim's namespace can make them large. So there are two lanes: a claim
+with many tenants does not wait for a request that only very large objects can make. In a lane, the first to
+come is the first to be answered.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class LargeRequests:
 
     def __init__(self, longest_wait: float = _LONGEST_WAIT) -> None:
         self._lanes = (
-            _Lane(HUGE, most_bytes=16 * _MEBIBYTE, most_requests=4, longest_wait=longest_wait),
-            _Lane(LARGE, most_bytes=8 * _MEBIBYTE, most_requests=8, longest_wait=longest_wait),
+            _Lane(HUGE, most_bytes=16 * _MEBIBYTE, most_waiting=3, longest_wait=longest_wait),
+            _Lane(LARGE, most_bytes=8 * _MEBIBYTE, most_waiting=4, longest_wait=longest_wait),
         )
-        """Their requests have twelve of the server's sixteen threads. The others are for small ones."""
+        """Those that wait hold seven of the server's sixteen threads."""
 
     @contextmanager
     def turn(self, size: int, call: Call) -> Iterator[None]:
@@ -86,26 +86,34 @@ class _Place:
 class _Lane:
     """Requests of a size: those in progress, followed by those that wait."""
 
-    def __init__(self, least: int, *, most_bytes: int, most_requests: int, longest_wait: float) -> None:
+    def __init__(self, least: int, *, most_bytes: int, most_waiting: int, longest_wait: float) -> None:
         self.least = least
-        self._most_bytes, self._most_requests, self._longest_wait = most_bytes, most_requests, longest_wait
+        self._most_bytes, self._most_waiting, self._longest_wait = most_bytes, most_waiting, longest_wait
         self._changed = threading.Condition()
         self._places: deque[_Place] = deque()
 
     @contextmanager
     def turn(self, size: int, call: Call) -> Iterator[None]:
-        place = _Place(size)
-        with self._changed:
-            if len(self._places) >= self._most_requests:
-                raise _too_many(size)
-            self._places.append(place)
+        place = self._place(size)
         try:
-            self._wait(place, call)
+            if not place.admitted:
+                self._wait(place, call)
             yield
         finally:
             with self._changed:
                 self._places.remove(place)
                 self._changed.notify_all()
+
+    def _place(self, size: int) -> _Place:
+        """The request is admitted at once, or it has to wait."""
+        place = _Place(size)
+        with self._changed:
+            waiting = sum(not each.admitted for each in self._places)
+            place.admitted = not waiting and self._fits(size)
+            if not place.admitted and waiting >= self._most_waiting:
+                raise _too_many(size)
+            self._places.append(place)
+        return place
 
     def _wait(self, place: _Place, call: Call) -> None:
         call.add_callback(self._wake)
@@ -119,10 +127,14 @@ class _Lane:
             self._changed.notify_all()  # the one behind it may fit too
 
     def _is_next(self, place: _Place) -> bool:
-        """Call with the lock. A request that is larger than all bytes is answered alone."""
+        """Call with the lock."""
         first = next((each for each in self._places if not each.admitted), None)
+        return place is first and self._fits(place.size)
+
+    def _fits(self, size: int) -> bool:
+        """Call with the lock. A request that is larger than all bytes is answered alone."""
         used = sum(each.size for each in self._places if each.admitted)
-        return place is first and (not used or used + place.size <= self._most_bytes)
+        return not used or used + size <= self._most_bytes
 
     def _patience(self, call: Call) -> float:
         left = call.time_remaining()

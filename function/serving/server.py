@@ -43,8 +43,9 @@ handshake shows who has a certificate. gRPC's default is 120 s."""
 _MOST_CONNECTIONS: Final = 1024
 """With a client that stops within the handshake in each, the process needs some 50 MiB more. Crossplane has
 one connection."""
-_MOST_STREAMS: Final = 256
-"""Calls of one connection at a time; others wait in the client. Crossplane has one connection for all."""
+_MOST_STREAMS: Final = THREADS
+"""Calls of one connection at a time; others wait in the client, and take no memory here. Crossplane has one
+connection for all."""
 _IDLE_SECONDS: Final = 3600
 """How long a connection may have no call. Crossplane opens another."""
 _PING_SECONDS: Final = 300
@@ -211,7 +212,7 @@ class _Calls:
 
 
 def _read(request: bytes) -> fnv1.RunFunctionRequest:
-    if len(request) >= LARGE:
+    if len(request) >= LARGE and b"managedFields" in request:
         # Users can write managed fields that take thirty times their size as objects of Python.
         request = unreadable.without_managed_fields(request)
     try:

@@ -16,7 +16,7 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
         "the managed fields of a large request are read",
         "serving/server.py",
-        "    if len(request) >= LARGE:\n",
+        '    if len(request) >= LARGE and b"managedFields" in request:\n',
         "    if False:\n",
         "one request takes thirty times its size",
         _SERVER,
@@ -24,8 +24,8 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
         "a request passes those that wait",
         "serving/large_requests.py",
-        "return place is first and (",
-        "return (",
+        "return place is first and ",
+        "return ",
         "a report of all claims is never answered beside claims with many tenants",
         ("unit/function/serving/test_large_requests.py",),
     ),
@@ -72,7 +72,7 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
     Mutation(
         "one connection has any number of calls",
         "serving/server.py",
-        "_MOST_STREAMS: Final = 256",
+        "_MOST_STREAMS: Final = THREADS",
         "_MOST_STREAMS: Final = 1 << 30",
         "the requests of all of them are in memory",
         _SERVER,

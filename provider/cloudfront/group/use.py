@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -81,14 +81,14 @@ def users(mr: Managed, group: ObservedGroup, account: AccountAccess, cluster: Cl
         ExternalError: AWS is throttling requests.
     """
     listed = _listed(mr, group, account)
-    if listed:
+    if listed and not isinstance(listed, AwsError):
         return _told(mr, {each.name for each in listed}, account.memory.log_changes, cluster.everyone)
     mine, others = _askers(mr, group, cluster.everyone)
     if mine:
         return ", ".join(sorted(f"{each.kind} {each.name}" for each in mine)[:_TOLD])
     # A disabled group serves no one, and the attempt to delete it shows whether it has to be enabled again.
-    only_look = listed is None and group.enabled
-    there = _unlisted(mr, group, others, account, counts=lambda _: True, only_look=only_look)
+    refused = listed if isinstance(listed, AwsError) and group.enabled else None
+    there = _unlisted(mr, group, others, account, counts=lambda _: True, refused=refused)
     return _told(mr, {there.name}, account.memory.log_changes, cluster.everyone) if there else ""
 
 
@@ -270,8 +270,10 @@ def waiting(group: ObservedGroup, what: str, seconds: float) -> NotYet:
     return NotYet(words, after=seconds, conditions=(deleting(words), *said) if group.enabled else said)
 
 
-def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[ObservedTenant, ...] | None:
-    """None if AWS does not list them, and a user has confirmed the deletion."""
+def _listed(
+    mr: Managed, group: ObservedGroup, account: AccountAccess
+) -> tuple[ObservedTenant, ...] | AwsError:
+    """The error if AWS does not list them, and a user has confirmed the deletion."""
     try:
         return tuple(islice(account.cloudfront.tenants_of_group(group.id), _MOST_LISTED))
     except AwsError as error:
@@ -286,7 +288,7 @@ def _listed(mr: Managed, group: ObservedGroup, account: AccountAccess) -> tuple[
         _log.warning(
             "cannot list the tenants of the connection group", connection_group=group.name, error=str(error)
         )
-        return None
+        return error
 
 
 def _held(mr: Managed, group: ObservedGroup, error: AwsError, after: float) -> NotYet:
@@ -300,12 +302,17 @@ def _held(mr: Managed, group: ObservedGroup, error: AwsError, after: float) -> N
     return NotYet(words, after=after, conditions=(*conditions.removing("connection group", group), held))
 
 
-def _unread(group: ObservedGroup, why: str) -> NotYet:
-    """The error if the tenants are not listed, and cannot all be read one by one. It has no words of AWS,
-    which may name tenants of others."""
+def _unread(group: ObservedGroup, refused: AwsError) -> NotYet:
+    """The error if the tenants are not listed, and were not all read one by one. AWS's words on a tenant are
+    only in the log: they may name one of another namespace."""
+    denied = refused.verdict.reason is Reason.ACCESS_DENIED
+    way_out = (
+        "Allow cloudfront:ListDistributionTenants" if denied else "If no tenant uses it, delete it in AWS"
+    )
     words = (
-        f"connection group {group.name} is not deleted, although the deletion is confirmed: CloudFront does "
-        f"not list its tenants, and {why}. Allow cloudfront:ListDistributionTenants"
+        f"connection group {group.name} is not deleted, although the deletion is confirmed: the provider "
+        "could not read all tenants that name the group, and CloudFront does not list those in it: "
+        f"{refused}. {way_out}"
     )
     held = not_ready(Reason.DELETION_HELD, words)
     said = conditions.removing("connection group", group)
@@ -370,17 +377,17 @@ def _unlisted(
     account: AccountAccess,
     *,
     counts: Callable[[ObservedTenant], bool],
-    only_look: bool = False,
+    refused: AwsError | None = None,
 ) -> ObservedTenant | None:
     """Find a tenant of other resources that counts and that AWS has in the group, whether it lists it or not.
     Of many resources each reconcile reads some (memory/readings.py). Of a namespace with very many, it reads
     the newest ones only: AWS refuses to delete a group with tenants, and then the provider enables it again.
 
-    If this is the `only_look`, as AWS does not list the tenants, then a tenant that was not read keeps the
-    group. The user who confirmed the deletion may not know who has joined the group.
+    If the list was `refused`, a tenant that was not read keeps the group. The user who confirmed the deletion
+    may not know who has joined the group.
 
     Raises:
-        NotYet: other tenants are left to the next reconcile, or the only look is not complete.
+        NotYet: other tenants are left to the next reconcile, or one that was not read keeps the group.
         ExternalError: AWS is throttling requests.
     """
     reads, readings = 0, account.memory.readings
@@ -392,24 +399,40 @@ def _unlisted(
         if reads > _MOST_LOOKS:
             words = f"reading the tenants that name connection group {group.name}"
             raise NotYet(words, after=_READ_ON_SECONDS)
-        return _in_group(mr, name, group, account.cloudfront, only_look=only_look)
+        return _in_group(mr, name, group, account.cloudfront)
 
-    def found() -> Iterator[ObservedTenant | None]:
-        turns = _in_turn(mr, others, account)
-        newest, rest = turns[:_MOST_FRESH], turns[_MOST_FRESH:]
-        yield from (read(name) for _, name in newest)
-        left = False
-        for share, name in reading.in_turn(rest):
-            try:
-                yield reading.get(share, name, partial(read, name))
-            except NotRead:
-                left = True
-        if left and only_look:
-            raise _unread(group, "more tenants name the group than the provider reads")
-
-    there = next((each for each in found() if each is not None and counts(each)), None)
+    turns = _in_turn(mr, others, account)
+    newest, rest = turns[:_MOST_FRESH], reading.in_turn(turns[_MOST_FRESH:])
+    looks = (
+        *(partial(read, name) for _, name in newest),
+        *(partial(reading.get, share, name, partial(read, name)) for share, name in rest),
+    )
+    there, unread = _first(looks, counts)
     readings.end(reading)
+    if there is None and unread and refused:
+        _log.warning(
+            "cannot read a tenant of the connection group",
+            connection_group=group.name,
+            error=str(unread.__cause__ or "too many name the group"),
+        )
+        raise _unread(group, refused)
     return there
+
+
+def _first(
+    looks: Iterable[Callable[[], ObservedTenant | None]], counts: Callable[[ObservedTenant], bool]
+) -> tuple[ObservedTenant | None, NotRead | None]:
+    """The first tenant that counts; and why another one was not read, if so."""
+    unread = None
+    for look in looks:
+        try:
+            seen = look()
+        except NotRead as error:
+            unread = error
+            continue
+        if seen is not None and counts(seen):
+            return seen, unread
+    return None, unread
 
 
 def _asked(mr: Managed) -> Any:
@@ -417,18 +440,20 @@ def _asked(mr: Managed) -> Any:
     return asked or (None if mr.at_provider.get("id") else mr.init_provider.get("connectionGroupId"))
 
 
-def _in_group(
-    mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront, *, only_look: bool
-) -> ObservedTenant | None:
-    """The tenant of another resource, if AWS says that it is in the group."""
+def _in_group(mr: Managed, name: str, group: ObservedGroup, cloudfront: CloudFront) -> ObservedTenant | None:
+    """The tenant of another resource, if AWS says that it is in the group.
+
+    Raises:
+        NotRead: the credentials may not read it.
+        ExternalError: AWS is throttling requests.
+    """
     try:
         seen = cloudfront.get_tenant(name)
     except AwsError as error:
         if error.verdict.class_ in (ErrorClass.THROTTLED, ErrorClass.WAIT):
             what = f"get a tenant that names connection group {group.name}"
             raise to_external_error(error, what, serving=conditions.was_ready(mr)) from error
-        if only_look and not error.says_what_is_there:
-            _log.warning("cannot read a tenant of the connection group", tenant=name, error=str(error))
-            raise _unread(group, "the provider cannot read a tenant that names the group") from error
-        return None
+        if error.says_what_is_there:
+            return None
+        raise NotRead from error
     return seen if seen.connection_group_id == group.id else None

@@ -40,7 +40,7 @@ class Reading:
         """The id of the connection group."""
         self.until = float("inf")
         self.complete = False
-        self._answers: dict[_Tenant, ObservedTenant | None] = {}
+        self._answers: dict[_Tenant, ObservedTenant | NotRead | None] = {}
         self._calls = Counter[Hashable]()
 
     def get(
@@ -50,15 +50,18 @@ class Reading:
         the tenant may be new.
 
         Raises:
-            NotRead: enough was read for the share, or for all.
+            NotRead: enough was read for the share, or for all; or `read` raised it, now or before.
         """
         what = (share, name)
         if what not in self._answers:
             if self._calls[share] >= _MOST_OF_A_SHARE or self._calls.total() >= _MOST:
                 raise NotRead
-            self._answers[what] = read()
+            self._answers[what] = _answer(read)
             self._calls[share] += 1
-        return self._answers[what]
+        answer = self._answers[what]
+        if isinstance(answer, NotRead):
+            raise NotRead from answer.__cause__
+        return answer
 
     def in_turn(self, tenants: Iterable[_Tenant]) -> list[_Tenant]:
         """Order tenants with their shares: first those that were read already, then those of the shares for
@@ -71,6 +74,13 @@ class Reading:
             turns[tenant] = 0 if known else 1 + had[share]
             had[share] += not known
         return sorted(turns, key=turns.__getitem__)
+
+
+def _answer(read: Callable[[], ObservedTenant | None]) -> ObservedTenant | NotRead | None:
+    try:
+        return read()
+    except NotRead as error:
+        return error
 
 
 class Readings:

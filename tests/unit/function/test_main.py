@@ -178,4 +178,4 @@ def test_the_flags_are_the_sdks(invoke: Callable[..., Result]) -> None:
     assert "0.0.0.0:9443" in text
     assert "--max-recv-message-size" in text
     assert "[env var" not in text
-    assert "default: 32" in text
+    assert "default: 16" in text

@@ -112,3 +112,20 @@ def test_a_program_whose_import_starts_a_thread_is_executed():
     finally:
         wait.set()
         other.join()
+
+
+@pytest.mark.parametrize(
+    "module", ["tests.unit.sandbox.no_such_module", "tests.unit.sandbox.test_copies.none"]
+)
+def test_a_program_that_cannot_be_imported_is_executed_and_says_why(module):
+    assert copies.copy(copies.Copied(module, (), {}, 1), lambda: None) is None
+
+
+def test_without_room_for_a_copy_the_program_is_executed_and_signals_are_heard(monkeypatch):
+    def fail():
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", fail)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert copies.copy(copies.Copied(PROGRAM, (), {}, 1), lambda: None) is None
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before

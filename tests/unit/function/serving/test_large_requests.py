@@ -117,6 +117,22 @@ def test_a_claim_with_many_tenants_does_not_wait_for_huge_objects() -> None:
         assert not refused(LARGE)
 
 
+def test_many_that_fit_are_answered_at_once(requests: Queue) -> None:
+    for number in range(12):
+        requests.come(str(number), LARGE)
+    assert len(requests.begun) == 12
+
+
+def test_places_of_those_that_waited_in_vain_are_given_back() -> None:
+    large = LargeRequests(longest_wait=0.01)
+    with large.turn(MOST_HUGE, CLIENT):
+        for _ in range(20):
+            with pytest.raises(TooMany), large.turn(HUGE, CLIENT):
+                pass
+    with large.turn(HUGE, CLIENT):
+        pass
+
+
 def test_a_failure_gives_its_place_back() -> None:
     with pytest.raises(ZeroDivisionError), AT_ONCE.turn(MOST_HUGE, CLIENT):
         raise ZeroDivisionError
@@ -146,10 +162,11 @@ def test_those_that_fit_together_go_together(requests: Queue) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(("size", "most"), [(HUGE, 4), (LARGE, 8)])
+@pytest.mark.parametrize(("size", "most"), [(MOST_HUGE, 3), (HUGE - 1, 4)])
 def test_so_many_wait_that_threads_are_left_for_small_ones(requests: Queue, size: int, most: int) -> None:
-    requests.come("first", 2 * MOST_HUGE if size == HUGE else HUGE - 1)
-    for number in range(1, most):
+    for number in range(16 * 1024 * 1024 // size if size == MOST_HUGE else 2):
+        requests.come(f"in progress {number}", size)
+    for number in range(most):
         requests.come(str(number), size)
     with pytest.raises(TooMany):
         requests.come("one more", size).result(10)

@@ -169,7 +169,7 @@ def test_a_confirmation_does_not_cover_a_tenant_of_another_namespace_that_cannot
     other["metadata"]["annotations"] = {"crossplane.io/external-name": external_name}
     world.cached = [other]
     get_refused(world, "AccessDenied", f"not authorized to get {external_name}")
-    kept_confirmed(world, "the provider cannot read a tenant that names the group")
+    kept_confirmed(world)
     assert external_name not in json.dumps(world.obj["status"]), "it is another namespace's"
 
 
@@ -178,18 +178,20 @@ def get_refused(world: Shared, code: str, words: str = "no", status: int = 403) 
     world.cloudfront.refuse["GetDistributionTenant"] = refusal
 
 
-def kept_confirmed(world: Shared, why: str) -> None:
+def kept_confirmed(world: Shared, way_out: str = "Allow cloudfront:ListDistributionTenants") -> None:
     calls = world.looks(12)
     assert "UpdateConnectionGroup" not in calls
     assert world.ready() == ("False", "DeletionHeld")
-    assert f"{why}. Allow cloudfront:ListDistributionTenants" in world.condition("Ready")[2]
+    words = world.condition("Ready")[2]
+    assert "could not read all tenants that name the group" in words
+    assert words.endswith(way_out)
 
 
 def test_a_refusal_that_may_be_a_proxys_says_nothing_of_a_tenant():
     world = confirmed_blindly()
     world.cached = [cached("other", asked=world.group.id, id=world.use(name="other.acme"))]
     get_refused(world, "403", "Forbidden")
-    kept_confirmed(world, "the provider cannot read a tenant that names the group")
+    kept_confirmed(world)
 
 
 def test_a_confirmation_does_not_cover_tenants_beyond_those_that_are_read():
@@ -198,7 +200,7 @@ def test_a_confirmation_does_not_cover_tenants_beyond_those_that_are_read():
     real = cached("other", asked=world.group.id, id=world.use(name="other.acme"))
     real["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
     world.cached = [*lies(world, 35, "other"), real]
-    kept_confirmed(world, "more tenants name the group than the provider reads")
+    kept_confirmed(world)
 
 
 @pytest.mark.parametrize(
@@ -219,13 +221,49 @@ def test_what_cannot_be_a_tenant_of_the_account_holds_up_no_confirmed_deletion(n
     assert "GetDistributionTenant" not in world.cloudfront.journal
 
 
+@pytest.mark.parametrize("code", ["InvalidArgument", ENDLESS])
+def test_a_list_that_fails_though_it_is_permitted_has_another_way_out(code):
+    world = confirmed_blindly()
+    world.cloudfront.refuse["ListDistributionTenants"] = AwsError("ListDistributionTenants", code, "no")
+    world.cached = [cached("other", asked=world.group.id, id=world.use(name="other.acme"))]
+    kept_confirmed(world, "If no tenant uses it, delete it in AWS")
+
+
+@pytest.mark.parametrize("hold", ["unreadable", "too many"])
+def test_what_was_read_before_a_long_hold_does_not_count_after_it(hold):
+    """A tenant that was elsewhere joins the group meanwhile."""
+    world = confirmed_blindly()
+    del world.cloudfront.refuse["GetDistributionTenant"]
+    joins = world.use(name="other.acme")
+    world.cloudfront.edit(joins, connection_group_id="cg_another")
+    real = cached("other", asked=world.group.id, id=joins)
+    real["metadata"]["creationTimestamp"] = "2025-01-01T00:00:00Z"
+    newer = lies(world, 12, "other")
+    many = lies(world, 40, "stranger") if hold == "too many" else [cached("stranger", asked=world.group.id)]
+    world.cached = [*newer, real, *many]
+    if hold == "unreadable":
+        get_refused(world, "AccessDenied")
+    kept_confirmed(world)
+    world.cloudfront.edit(joins, connection_group_id=world.group.id)
+    for _ in range(30):
+        world.clock.advance(60)
+        world.reconcile()
+    world.cloudfront.refuse.pop("GetDistributionTenant", None)
+    world.cached = [*newer, real]
+    for _ in range(12):
+        world.clock.advance(60)
+        world.reconcile()
+    assert "UpdateConnectionGroup" not in world.cloudfront.journal
+    assert "moved: 1 more" in world.error.message
+
+
 def test_an_arn_of_the_account_is_read():
     world = confirmed_blindly()
     other = cached("other", asked=world.group.id)
     arn = f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/{world.use(name='other.acme')}"
     other["metadata"]["annotations"] = {"crossplane.io/external-name": arn}
     world.cached = [other]
-    kept_confirmed(world, "the provider cannot read a tenant that names the group")
+    kept_confirmed(world)
 
 
 def test_a_group_that_is_disabled_already_is_not_kept_so():
