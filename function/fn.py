@@ -309,7 +309,8 @@ def _derive(
     group_name = compose.group_name(seen) if wanted.dedicated else ""
     group = seen.get(group_name)
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
-    looked = [_with_group(each, wanted, group) for each in looked]
+    if group is not None:
+        looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
     if others := (*_leaving(seen), *(former or ())):
         looked = [_with_former_tenants(each, others) for each in looked]
     if wanted.switching:
@@ -376,22 +377,6 @@ def _derive(
         former=bool(former),
         unchanged=unchanged,
     )
-
-
-def _with_group(tenant: Looked, wanted: moves.Wanted, group: ObservedTenant | None) -> Looked:
-    """The tenant, with the effect of the claim's own connection group on it.
-
-    One that exists stays in its present group until the claim's own exists. With a reference to a group that
-    does not, the provider changes nothing of a tenant: neither a suspension nor a restriction reaches it.
-    """
-    if group is not None:
-        tenant = replace(tenant, finding=live.without_group(tenant.finding, group))
-    ready = wanted.unchanged or not wanted.dedicated or (group is not None and group.exists)
-    if ready or tenant.seen is None or not tenant.seen.exists or tenant.seen.asked.own_group:
-        return tenant
-    stays = replace(tenant.wanted, dedicated=False)
-    failed = live.group_failed(group) if group else None
-    return replace(tenant, wanted=stays, awaits_group=True, group_failed=failed)
 
 
 def _without_tenant(order: Order, composed: Iterable[Looked]) -> frozenset[str]:

@@ -66,10 +66,6 @@ class Looked:
     finding: Finding
     elsewhere: frozenset[str] = frozenset()
     """The domains that former tenants of the claim serve, and while domains move, its other tenants."""
-    awaits_group: bool = False
-    """Whether it stays in its present connection group until the claim's own one exists."""
-    group_failed: Finding | None = None
-    """Why the claim's own connection group, which it awaits, cannot be created."""
 
     @property
     def new(self) -> bool:
@@ -79,7 +75,7 @@ class Looked:
     @property
     def changing(self) -> bool:
         """Whether a change of it is in progress."""
-        return self.awaits_group or (self.seen is not None and _changes(self.wanted, self.seen))
+        return self.seen is not None and _changes(self.wanted, self.seen)
 
     @property
     def unsent(self) -> bool:
@@ -98,8 +94,6 @@ class Looked:
     def held_up(self) -> str:
         """Why the provider has not sent its change to AWS, in the provider's words; empty if nothing blocks
         it."""
-        if self.awaits_group:
-            return f"the claim's own connection group does not exist yet. {_UNLESS_TOLD}"
         in_sync = self.seen.condition(TenantConditionType.IN_SYNC) if self.seen else None
         return in_sync.message.partition(NOT_DONE)[2] if in_sync and in_sync.denied else ""
 
@@ -107,10 +101,7 @@ class Looked:
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
         """Why it needs attention: the reason and the message of Degraded; None if it does not."""
-        found = _trouble(self)
-        if found is None and self.group_failed is not None:
-            return DegradedReason.TENANT_FAILED, self.group_failed.message
-        return found
+        return _trouble(self)
 
     @property
     def frozen(self) -> bool:

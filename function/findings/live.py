@@ -166,19 +166,14 @@ def without_group(found: Finding, group: ObservedTenant) -> Finding:
     created, the finding says why."""
     if found.reason is not LiveReason.CREATING or group.exists:
         return found
-    return group_failed(group) or found
-
-
-def group_failed(group: ObservedTenant) -> Finding | None:
-    """Why the claim's own connection group cannot be created; None if nothing is wrong with it."""
     if group.ready.denied and group.ready.reason in _HOLDING:
         # It waits without an error: Synced is True.
         return Finding(_own_reason(group.ready.reason), f"{_of(group)}: {words(group.ready.message)}")
     if not group.synced.denied or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
-        return None
+        return found
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
     if phase(reason) is not Phase.FAILED:
-        return None
+        return found
     return Finding(reason, f"{_of(group)}: {words(group.synced.message)}")
 
 

@@ -256,8 +256,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a group that is refused is waited for in silence",
         "findings/live.py",
-        "    if phase(reason) is not Phase.FAILED:\n        return None\n    return Finding(",
-        "    if phase(reason) is not None:\n        return None\n    return Finding(",
+        "    if phase(reason) is not Phase.FAILED:\n        return found\n    return Finding(",
+        "    if phase(reason) is not None:\n        return found\n    return Finding(",
         "a claim says for ever that nobody needs to act",
         ("unit/function/test_cases.py",),
     ),

@@ -14,22 +14,6 @@ FUNCTION_PORTS: tuple[Mutation, ...] = (
         ("unit/function/serving/test_large_requests.py",),
     ),
     Mutation(
-        "a tenant that exists waits for a group that does not",
-        "fn.py",
-        "    return replace(tenant, wanted=stays, awaits_group=True, group_failed=failed)\n",
-        "    return replace(tenant, awaits_group=True, group_failed=failed)\n",
-        "with a group that cannot be created, a claim keeps suspensions and restrictions from its tenant",
-        ("unit/function/composed/test_own_group.py",),
-    ),
-    Mutation(
-        "a tenant leaves the claim's own group while that is not seen",
-        "fn.py",
-        "or not tenant.seen.exists or tenant.seen.asked.own_group:",
-        "or not tenant.seen.exists:",
-        "it gets another routing endpoint, and visitors do not",
-        ("unit/function/composed/test_own_group.py",),
-    ),
-    Mutation(
         "the managed fields of a large request are read",
         "serving/server.py",
         '    if len(request) >= LARGE and b"managedFields" in request:\n',
