@@ -32,6 +32,14 @@ _DELETION = (
         (_SAFETY,),
     ),
     Mutation(
+        "a reading goes on without end",
+        "cloudfront/memory/readings.py",
+        "reading.until = min(now + _KEPT_SECONDS, reading.latest)",
+        "reading.until = now + _KEPT_SECONDS",
+        "while AWS is throttling requests, a tenant joins a group that is disabled then",
+        (_READINGS,),
+    ),
+    Mutation(
         "a proxy says what is in AWS",
         "cloudfront/aws/errors.py",
         "return self.absent or (self.about_request and self.code in CODES)",

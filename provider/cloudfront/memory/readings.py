@@ -24,6 +24,8 @@ _MOST_OF_A_SHARE: Final = 20
 _MOST: Final = 200
 """The most tenants that are read for all of them."""
 _KEPT_SECONDS: Final = 300.0
+_LONGEST_SECONDS: Final = 1800.0
+"""A reading that is not complete by then begins again: its first answers are too old."""
 
 _Tenant = tuple[Hashable, str]
 
@@ -35,9 +37,11 @@ class NotRead(Exception):  # noqa: N818 - says what did not happen
 class Reading:
     """One reading for one connection group. One worker at a time uses it."""
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, begun: float) -> None:
         self.group = group
         """The id of the connection group."""
+        self.latest = begun + _LONGEST_SECONDS
+        """When it has to be complete."""
         self.until = float("inf")
         self.complete = False
         self._answers: dict[_Tenant, ObservedTenant | NotRead | None] = {}
@@ -97,9 +101,9 @@ class Readings:
             now = self._clock.now()
             reading = self._readings.get(uid)
             if reading is None or reading.group != group or now >= reading.until:
-                reading = self._readings[uid] = Reading(group)
+                reading = self._readings[uid] = Reading(group, now)
             if not reading.complete:
-                reading.until = now + _KEPT_SECONDS
+                reading.until = min(now + _KEPT_SECONDS, reading.latest)
             return reading
 
     def end(self, reading: Reading) -> None:
