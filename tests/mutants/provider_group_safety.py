@@ -186,8 +186,8 @@ _DELETION = (
     Mutation(
         "a reading that takes long begins again",
         "cloudfront/memory/readings.py",
-        "            if not reading.complete:\n                reading.until = now",
-        "            if reading.until > now + _KEPT_SECONDS:\n                reading.until = now",
+        "            if not reading.complete:\n                reading.until = min",
+        "            if reading.until > now + _KEPT_SECONDS:\n                reading.until = min",
         "with a slow queue, the deletion of a group never ends",
         (_READINGS,),
     ),
