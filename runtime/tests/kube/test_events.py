@@ -142,7 +142,7 @@ def test_namespaces_are_served_in_turn_and_one_fills_only_its_own_queue(told: To
     record(recorder, resource("blue0", "blue"), "m")
     record(recorder, resource("blue1", "blue"), "m")
     recorder.start()
-    recorder.stop(10)
+    recorder.stop(60)
     names = [name for name, _ in written(told)]
     assert names[:4] == ["red0", "blue0", "red1", "blue1"]
     assert len(names) == 202

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import Counter
 from prometheus_client.parser import text_string_to_metric_families
 
-from edgetenants_runtime.clock import FakeClock, Stopwatch
+from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.process.instruments import ManagedMetrics, Result
 from edgetenants_runtime.process.metrics import Metrics, gvk
@@ -196,7 +196,7 @@ def test_a_scrape_of_ten_thousand_resources_is_cheap() -> None:
     metrics = Metrics()
     metrics.observe(TOYS, "managed/toy", Controller([state("True") for _ in range(10_000)]))
     metrics.expose()
-    elapsed = Stopwatch()
+    before = time.thread_time()
     metrics.expose()
-    # 15 ms alone; wide, as others compute here too.
-    assert elapsed.elapsed() < 0.5
+    # 15 ms of this thread, however busy the machine is.
+    assert time.thread_time() - before < 0.5
