@@ -1,6 +1,7 @@
 """What is counted, under which names, and what a scrape costs."""
 
 import re
+import time
 from datetime import UTC, datetime
 from typing import Any
 
