@@ -269,9 +269,9 @@ class Team(Claims):
     def clear(self) -> None:
         """Delete all that the user has made."""
         for kind in ("tenantclaims", "edt", "ecg"):
-            for each in self._by_admin.items(kind, self.namespace):
+            for name in self._by_admin.names(kind, self.namespace):
                 with suppress(WorldError):  # it has gone meanwhile
-                    self._by_admin.delete(kind, each["metadata"]["name"], self.namespace)
+                    self._by_admin.delete(kind, name, self.namespace)
 
     def leave(self) -> None:
         """Wait until all of it is gone. What an attack left undeletable goes without its finalizers, or the
@@ -285,11 +285,8 @@ class Team(Claims):
         self._by_admin.delete("namespaces", self.namespace, "")
 
     def _left(self) -> list[tuple[str, str]]:
-        return [
-            (kind, each["metadata"]["name"])
-            for kind in ("edt", "ecg")
-            for each in self._by_admin.items(kind, self.namespace)
-        ]
+        kinds = ("edt", "ecg")
+        return [(kind, name) for kind in kinds for name in self._by_admin.names(kind, self.namespace)]
 
     @property
     def _by_admin(self) -> Reader:

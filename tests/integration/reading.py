@@ -18,6 +18,7 @@ from sandbox.errors import WorldError
 
 Object = dict[str, Any]
 _AS_KUBECTL_APPLIES = "?fieldManager=kubectl&force=true&fieldValidation=Strict"
+_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -113,11 +114,21 @@ class Reader:
         }
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         answer = self._write("POST", path, review, "application/json", "")
-        return bool(answer["status"]["allowed"])
+        return bool(json.loads(answer)["status"]["allowed"])
+
+    def names(self, resource: str, namespace: str) -> list[str]:
+        """The names of the objects of a namespace. It does not read the objects, which may be too deep.
+
+        Raises:
+            WorldError: as for `get`.
+        """
+        path = f"{self._path(resource, namespace)}?includeObject=None"
+        return [row["cells"][0] for row in (self._ask(path, Accept=_TABLE) or {}).get("rows") or ()]
 
     def _write(
         self, method: str, path: str, body: Object, content: str, query: str = "?fieldManager=kubectl-patch"
-    ) -> Object:
+    ) -> bytes:
+        """The answer, not parsed: an object may be too deep."""
         headers = {**self._as, "Content-Type": content}
         query = "" if method == "DELETE" else query
         try:
@@ -126,11 +137,11 @@ class Reader:
             )
         except urllib3.exceptions.HTTPError as e:
             raise WorldError(f"{method.lower()} {path}: {e}") from e
-        told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
         if answer.status >= 400:
+            told: Object = json.loads(answer.data) if answer.data[:1] == b"{" else {}
             said = told.get("message") or answer.data.decode(errors="replace")
             raise WorldError(f"{method.lower()} {path}: Error from server ({told.get('reason')}): {said}")
-        return told
+        return bytes(answer.data)
 
     def _path(self, resource: str, namespace: str) -> str:
         kind = self._kind(resource)
