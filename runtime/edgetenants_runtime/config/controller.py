@@ -306,14 +306,14 @@ class ConfigController:
     def _used_secrets(self) -> set[ObjectKey]:
         return {
             secret
-            for key, config in self.all_configs()
+            for key, config in self._all_configs()
             if self._parts.users.any(key)
             for secret in self._secrets_of(key, config.get("spec") or {})
         }
 
     def _tell_of_secret(self, secret: ObjectKey) -> None:
         moved = self._parts.secrets.moved(secret)
-        for key, config in self.all_configs():
+        for key, config in self._all_configs():
             if secret not in self._secrets_of(key, config.get("spec") or {}):
                 continue
             # Another client may have removed our mark.
@@ -368,8 +368,7 @@ class ConfigController:
         informer = self._parts.configs.get(key.kind)
         return informer.cache.get(_name(key)) if informer else None
 
-    def all_configs(self) -> list[tuple[ProviderConfigKey, Mapping[str, Any]]]:
-        """The configs as last read."""
+    def _all_configs(self) -> list[tuple[ProviderConfigKey, Mapping[str, Any]]]:
         found = []
         for kind, informer in self._parts.configs.items():
             for name in informer.cache.keys():  # noqa: SIM118 - not a dict
