@@ -55,12 +55,14 @@ def test_a_tenant_disabled_in_aws_is_noticed_and_repaired(claims: Claims, world:
 
     claims.wait("the tenant to be enabled again", lambda: claims.tenants("drifter")[0]["Enabled"])
     claims.wait("Ready", lambda: claims.ready("drifter") and is_true(claims.managed("drifter"), "InSync"))
-    told = [
-        e
-        for e in claims.events()
-        if "enabled" in e["message"] and e["involvedObject"]["kind"] == "DistributionTenant"
-    ]
-    assert told, "no event tells of the repair"
+    # Events are sent beside the reconciles, so the event may come after the conditions.
+    claims.wait(
+        "an event that tells of the repair",
+        lambda: any(
+            "enabled" in e["message"] and e["involvedObject"]["kind"] == "DistributionTenant"
+            for e in claims.events()
+        ),
+    )
 
 
 def test_a_tenant_deleted_in_aws_comes_back_under_the_same_name(claims: Claims, world: World) -> None:
