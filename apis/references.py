@@ -29,7 +29,8 @@ def tenant_references(scope: Scope, group: str, version: str) -> tuple[Reference
     arn = "status.atProvider.arn"
     return (
         ReferenceField("distributionId", _upjet(scope, "cloudfront", "Distribution", "distributions")),
-        ReferenceField("connectionGroupId", connection_group),
+        # The author of a claim chooses its connection group, and the plan's changes must not wait for it.
+        ReferenceField("connectionGroupId", connection_group, follows_later=True),
         ReferenceField("customizations.webAcl.arn", _upjet(scope, "wafv2", "WebACL", "webacls", arn)),
         ReferenceField(
             "customizations.certificate.arn", _upjet(scope, "acm", "Certificate", "certificates", arn)

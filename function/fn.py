@@ -310,7 +310,10 @@ def _derive(
     group = seen.get(group_name)
     looked = [_looked(each, seen.get(each.resource_name), order) for each in wanted.tenants]
     if group is not None:
-        looked = [replace(each, finding=live.without_group(each.finding, group)) for each in looked]
+        looked = [
+            replace(each, finding=live.without_group(each.finding, group), group=live.of_group(group))
+            for each in looked
+        ]
     if others := (*_leaving(seen), *(former or ())):
         looked = [_with_former_tenants(each, others) for each in looked]
     if wanted.switching:

@@ -66,6 +66,8 @@ class Looked:
     finding: Finding
     elsewhere: frozenset[str] = frozenset()
     """The domains that former tenants of the claim serve, and while domains move, its other tenants."""
+    group: Finding | None = None
+    """Why the claim's own connection group, which it waits for, cannot be created."""
 
     @property
     def new(self) -> bool:
@@ -372,7 +374,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
     if in_sync.reason == InSyncReason.UPDATE_INEFFECTIVE:
         return DegradedReason.TENANT_FAILED, f"An update has no effect. {in_sync.message}".strip()
-    return None
+    return (DegradedReason.TENANT_FAILED, tenant.group.message) if tenant.group else None
 
 
 def _ending(tenants: Iterable[Looked]) -> str:

@@ -164,17 +164,24 @@ def _rank(found: Finding) -> tuple[int, bool, bool]:
 def without_group(found: Finding, group: ObservedTenant) -> Finding:
     """The finding of a tenant that waits for the claim's own connection group. If the group cannot be
     created, the finding says why."""
-    if found.reason is not LiveReason.CREATING or group.exists:
-        return found
+    return (of_group(group) if found.reason is LiveReason.CREATING else None) or found
+
+
+def of_group(group: ObservedTenant) -> Finding | None:
+    """Why the claim's own connection group cannot be created; None if it can or exists."""
+    if group.exists:
+        return None
     if group.ready.denied and group.ready.reason in _HOLDING:
         # It waits without an error: Synced is True.
         return Finding(_own_reason(group.ready.reason), f"{_of(group)}: {words(group.ready.message)}")
     if not group.synced.denied or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
-        return found
+        return None
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
-    if phase(reason) is not Phase.FAILED:
-        return found
-    return Finding(reason, f"{_of(group)}: {words(group.synced.message)}")
+    return (
+        Finding(reason, f"{_of(group)}: {words(group.synced.message)}")
+        if phase(reason) is Phase.FAILED
+        else None
+    )
 
 
 def _of(group: ObservedTenant) -> str:
@@ -377,6 +384,7 @@ _AFTER_THE_LOOK: Final = (
     "cannot update managed resource",
     "create failed",
     "delete failed",
+    "the rest of the spec is reconciled",
     "update failed",
 )
 """How Synced's message begins if the provider has observed the tenant in AWS, and a later step failed."""

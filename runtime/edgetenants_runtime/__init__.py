@@ -17,6 +17,7 @@ from edgetenants_runtime.external import (
     Observation,
     OperationState,
     RecordsDeletions,
+    TellsOfReferences,
     TellsOfWaiting,
 )
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
@@ -45,6 +46,7 @@ __all__ = [
     "ResourceKind",
     "Retry",
     "SystemClock",
+    "TellsOfReferences",
     "TellsOfWaiting",
     "at_creation",
 ]

@@ -27,6 +27,7 @@ __all__ = [
     "Observation",
     "OperationState",
     "RecordsDeletions",
+    "TellsOfReferences",
     "TellsOfWaiting",
 ]
 
@@ -226,6 +227,17 @@ class TellsOfWaiting(Protocol):
         Called if a reconcile ends before `ExternalClient.observe` has returned: the resource is paused, or an
         object that it refers to does not exist.
         """
+        ...
+
+
+@runtime_checkable
+class TellsOfReferences(Protocol):
+    """An optional method for a connector that sets its own conditions while a field waits for a reference."""
+
+    def unresolved(self, mr: Managed, cause: str, told: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """The conditions to set while a field of an existing external resource stays as it is because its
+        reference cannot be resolved (ReferenceField.follows_later). `cause` says why; `told` are the
+        conditions that the reconcile would set otherwise."""
         ...
 
 

@@ -7,7 +7,7 @@ import yaml
 from tests.integration.hostile import DISTRIBUTION, ROOT, Team, Teams, unharmed
 from tests.integration.test_hostile_names import aws
 from tests.integration.test_references import applied
-from tests.integration.watching import Object
+from tests.integration.watching import Object, condition, is_true
 
 EXTERNAL_NAME = "crossplane.io/external-name"
 
@@ -87,6 +87,44 @@ def test_no_tenant_of_another_namespace_joins_a_claims_own_group(teams: Teams) -
         blue.remove("beside", "edt")
         blue.delete("alone")
         blue.wait("the claim and its group to go", lambda: not blue.reader.items("ecg", blue.namespace), 240)
+
+
+def test_a_claim_that_waits_for_its_own_group_follows_its_plan_nevertheless(teams: Teams) -> None:
+    """Its author may ask for a group that cannot be created: that keeps no suspension from its tenant."""
+    blue, red = teams.blue, teams.red
+    emulator = red.admin.emulator
+    own = {"compositionRef": {"name": "hostile-waits"}}
+    error = {"code": "EntityLimitExceeded", "status": 400, "message": "too many connection groups"}
+    says = lambda type_: condition(blue.get("waits"), type_).get("message", "")  # noqa: E731
+    enabled = lambda: blue.tenants("waits")[0]["Enabled"]  # noqa: E731
+    with applied(red.admin, dedicated("hostile-waits", {"dedicated": False})):
+        blue.apply(blue.claim("waits", crossplane=own))
+        blue.wait_ready("waits", seconds=90)
+        before = blue.tenants("waits")[0]["ConnectionGroupId"]
+        emulator.fail("CreateConnectionGroup", error, every=True)
+        blue.patch("waits", {"connection": {"dedicated": True}})
+        blue.wait("its cause", lambda: "too many connection groups" in says("Degraded"), 60)
+        waits = "A field whose reference cannot be resolved keeps its value in AWS. Not done yet: "
+        blue.told(blue.managed("waits")["metadata"]["name"], waits, type_="InSync")
+        assert "Degraded says" in says("Reconciling")
+
+        blue.patch("waits", {"suspended": True})
+        blue.wait("the tenant to stop", lambda: not enabled(), 60)
+        blue.wait("the claim to say so", lambda: is_true(blue.get("waits"), "Suspended"), 60)
+        blue.patch("waits", {"suspended": False, "parameters": {"tenantName": "while-it-waits"}})
+        blue.wait("the tenant to serve", enabled, 60)
+        values = lambda: {each["Value"] for each in blue.tenants("waits")[0]["Parameters"]}  # noqa: E731
+        blue.wait("its parameter", lambda: "while-it-waits" in values(), 60)
+        blue.wait("Live", lambda: is_true(blue.get("waits"), "Live"), 60)
+        assert blue.tenants("waits")[0]["ConnectionGroupId"] == before
+
+        emulator.clear_faults()
+        moved = lambda: blue.tenants("waits")[0]["ConnectionGroupId"] != before  # noqa: E731
+        blue.wait("its own group", moved, 120)
+        blue.wait_ready("waits", seconds=90)
+        blue.wait("nothing to need attention", lambda: "Nothing needs" in says("Degraded"), 60)
+        blue.delete("waits")
+        blue.wait("the claim and its group to go", lambda: not blue.groups("waits"), 240)
 
 
 def test_no_tenant_of_another_namespace_joins_a_group_that_a_claim_left(teams: Teams) -> None:

@@ -16,7 +16,7 @@ from provider.cloudfront.account.sessions import Account, Accounts
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.clients.connection_group import GroupClient
 from provider.cloudfront.clients.metrics import MetricsClient
-from provider.cloudfront.clients.progress import ProgressClient, held_up, waiting
+from provider.cloudfront.clients.progress import ProgressClient, held_up, unresolved, waiting
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
@@ -88,6 +88,10 @@ class _Connector:
     def waiting(self, mr: Managed, cause: str) -> tuple[Condition, ...]:
         """See edgetenants_runtime.external.TellsOfWaiting."""
         return waiting(mr, cause)
+
+    def unresolved(self, mr: Managed, cause: str, told: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """See edgetenants_runtime.external.TellsOfReferences."""
+        return unresolved(mr, cause, told)
 
     def deletion_record(self, mr: Managed) -> Mapping[str, Any]:
         """See edgetenants_runtime.external.RecordsDeletions."""

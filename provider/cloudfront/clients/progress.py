@@ -20,11 +20,12 @@ from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.status import without_request_id
 
-__all__ = ["ProgressClient", "held_up", "waiting"]
+__all__ = ["ProgressClient", "held_up", "unresolved", "waiting"]
 
 Conditions = tuple[Condition, ...]
 
 _UNSEEN: Final = "The spec has changed since the provider last read from AWS"
+_AS_IT_IS: Final = "A field whose reference cannot be resolved keeps its value in AWS"
 _GOING: Final = "A change waits to be sent to AWS or is being rolled out; InSync shows which."
 _STABLE: Final = "No change is in progress."
 _OWED: Final = frozenset({InSyncReason.UPDATE_PENDING, InSyncReason.DRIFT_DETECTED})
@@ -87,6 +88,22 @@ def waiting(mr: Managed, cause: str, seen: Conditions = ()) -> Conditions:
         message=f"{difference}{NOT_DONE}{without_request_id(cause)}",
     )
     return (waits, *_reconciling(mr, (*seen, waits), settled=False))
+
+
+def unresolved(mr: Managed, cause: str, told: Conditions) -> Conditions:
+    """The conditions while a field of the resource waits for its reference, and AWS has everything else.
+    Other differences are reported first."""
+    now = _last(told, TenantConditionType.IN_SYNC)
+    if now is None or now.status is not ConditionStatus.TRUE or mr.deleted:
+        return ()
+    kept = f"{now.message}. " if now.message else ""
+    waits = Condition(
+        type=TenantConditionType.IN_SYNC.value,
+        status=ConditionStatus.FALSE,
+        reason=InSyncReason.UPDATE_PENDING.value,
+        message=f"{kept}{_AS_IT_IS}{NOT_DONE}{without_request_id(cause)}",
+    )
+    return (waits, *_reconciling(mr, (*told, waits), settled=False))
 
 
 def _owed(now: Condition) -> tuple[str, str] | None:

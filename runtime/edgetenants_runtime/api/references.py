@@ -111,6 +111,9 @@ class ReferenceField:
     target: ReferenceTarget
     many: bool = False
     """The field is a list, with one value for each reference."""
+    follows_later: bool = False
+    """While the reference cannot be resolved, an existing external resource follows the rest of its spec, and
+    the field stays as it is. Only for a field that keeps its external value if the spec does not set it."""
 
     @property
     def reference(self) -> str:

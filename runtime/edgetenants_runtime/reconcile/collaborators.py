@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from edgetenants_runtime.clock import SystemClock, utc_now
 from edgetenants_runtime.external import Connector
@@ -14,6 +13,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.reconcile.connection import ConnectionPublisher
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from edgetenants_runtime.rules.events import Recorder
+from edgetenants_runtime.rules.references import Resolved
 
 __all__ = ["Collaborators", "Pace"]
 
@@ -56,6 +56,6 @@ class Collaborators:
     left: Callable[[Managed, str | None], None] = lambda *_: None
     """Called with a managed resource that was deleted during the creation of its external resource, and with
     the external name. See `leftovers.Leftovers`."""
-    resolve: Callable[[Managed], Mapping[str, Any]] = lambda _: {}
-    """The JSON merge patch of spec that fills in the resource's references; empty if there is nothing to
-    write. Raises NotYet, ExternalError, KubeError. See `rules.references.resolve`."""
+    resolve: Callable[[Managed], Resolved] = lambda _: Resolved({})
+    """What fills in the resource's references. Raises NotYet, ExternalError, KubeError. See
+    `rules.references.resolve`."""

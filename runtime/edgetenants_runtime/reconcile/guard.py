@@ -15,6 +15,7 @@ from edgetenants_runtime.external import (
     ExternalClient,
     Observation,
     RecordsDeletions,
+    TellsOfReferences,
     TellsOfWaiting,
 )
 from edgetenants_runtime.leading import StandDown
@@ -50,6 +51,12 @@ class GuardedConnector:
         """See `TellsOfWaiting.waiting`."""
         if isinstance(self._connector, TellsOfWaiting):
             return self._connector.waiting(mr, cause)
+        return ()
+
+    def unresolved(self, mr: Managed, cause: str, told: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """See `TellsOfReferences.unresolved`."""
+        if isinstance(self._connector, TellsOfReferences):
+            return self._connector.unresolved(mr, cause, told)
         return ()
 
     def deletion_record(self, mr: Managed) -> Mapping[str, Any]:

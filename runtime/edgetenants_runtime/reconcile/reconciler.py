@@ -18,7 +18,7 @@ from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from edgetenants_runtime.external import Change, Disconnects, ExternalClient
+from edgetenants_runtime.external import Change, Disconnects, ExternalClient, Observation
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
@@ -75,6 +75,8 @@ class _Creations:
     """Every creation since the last success was clearly rejected: no external resource can appear."""
     unanswered_at: float | None = None
     """When the last creation with unknown result ended, as `Collaborators.uptime`."""
+    absent_until: float | None = None
+    """Until then, as `Collaborators.uptime`, a resource that waits for a reference counts as absent."""
     unwritten: Mapping[str, str] = field(default_factory=dict)
     """Annotations with the result of the last creation that could not be written yet, including the name that
     the external API chose."""
@@ -94,10 +96,17 @@ class _Known:
             return self._creations.get(uid, _Creations())
 
     def saw(self, uid: str) -> None:
-        self._note(uid, replace(self.of(uid), seen=True))
+        self._note(uid, replace(self.of(uid), seen=True, absent_until=None))
+
+    def absent(self, uid: str, until: float) -> None:
+        self._note(uid, replace(self.of(uid), absent_until=until))
+
+    def is_absent(self, uid: str, uptime: float) -> bool:
+        until = self.of(uid).absent_until
+        return until is not None and uptime < until
 
     def begin_creation(self, uid: str) -> None:
-        self._note(uid, replace(self.of(uid), seen=False, refused=False))
+        self._note(uid, replace(self.of(uid), seen=False, refused=False, absent_until=None))
 
     def refused(self, uid: str) -> None:
         self._note(uid, replace(self.of(uid), refused=True))
@@ -171,6 +180,8 @@ class _Pass(StatusWriter):
     def connected(self, client: ExternalClient) -> Outcome:
         with step(Step.OBSERVE):
             self.observe(client)
+        if self.unresolved is not None:
+            self.go_on_without(self.unresolved)
         if self.may_not_show_yet():
             return self.await_existence()
         if self.mr.deleted:
@@ -286,14 +297,37 @@ class _Pass(StatusWriter):
         if self.mr.deleted:
             return
         try:
-            # Written with the next write of metadata, like the external name.
-            self.resolved = self.deps.resolve(self.mr)
+            found = self.deps.resolve(self.mr)
+            if found.unresolved is not None and self.known.is_absent(self.mr.uid, self.deps.uptime()):
+                raise found.unresolved
         except (ExternalError, NotYet):
             if self.mr.external_name is not None and names.FINALIZER not in self.mr.finalizers:
                 # The external resource may exist: a deletion meanwhile must look for it.
                 self.hold_what_can_be_looked_for()
             raise
+        # Written with the next write of metadata, like the external name.
+        self.resolved = found.patch
         self.mr = self.mr.with_spec(self.resolved)
+        if found.unresolved is not None:
+            self.unresolved = StepFailed(Step.RESOLVE, found.unresolved)
+
+    def go_on_without(self, unresolved: StepFailed) -> None:
+        """Reconcile an existing external resource without the field that waits for its reference: otherwise
+        the author of the reference would keep every other change from it."""
+        if not self.seen.exists:
+            if self.mr.external_name is not None:
+                with step(Step.HOLD):
+                    # It may have been created meanwhile, or exist as a predecessor's.
+                    self.hold()
+            self.known.absent(self.mr.uid, self.deps.uptime() + self.poll_seconds)
+            self.seen, self.looked, self.unresolved = Observation(exists=False), False, None
+            raise unresolved
+        self.unresolved = later = StepFailed(Step.FOLLOW_LATER, unresolved.cause)
+        match later.cause:
+            case NotYet() as not_yet:
+                self.tell(EventReason.PENDING, not_yet.message)
+            case _:
+                self.tell(later.step.value.reason, later.message, type_=EventType.WARNING)
 
     def hold_what_can_be_looked_for(self) -> None:
         try:

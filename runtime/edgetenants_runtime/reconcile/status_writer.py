@@ -12,8 +12,14 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition, ConditionType, SyncedReason
 from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
-from edgetenants_runtime.errors import NotYet, Retry
-from edgetenants_runtime.external import Change, Observation, RecordsDeletions, TellsOfWaiting
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import (
+    Change,
+    Observation,
+    RecordsDeletions,
+    TellsOfReferences,
+    TellsOfWaiting,
+)
 from edgetenants_runtime.kube.errors import Conflict, Invalid, KubeError, NotFound, NotServed, TooLarge
 from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
@@ -44,6 +50,8 @@ class StatusWriter:
         self.overtaken = False
         self.withheld: StepFailed | None = None
         """The failure to publish connection details, which does not keep an update away."""
+        self.unresolved: StepFailed | None = None
+        """Why a reference cannot be resolved whose field may follow later."""
         self.poll_seconds = deps.pace.poll_interval
 
     # Writing and telling.
@@ -78,10 +86,11 @@ class StatusWriter:
         change = change or Change()
         with step(Step.REPORT):
             under_way = operations.told(self.mr, self.seen, change.operation) if self.looked else ()
-            outcome = synced or conditions.reconcile_success()
+            told = (*self.seen.conditions, *said, *change.conditions)
+            outcome = synced or self.outcome()
             self.write(
                 Report(
-                    conditions=(*self.seen.conditions, *said, *change.conditions, *under_way, outcome),
+                    conditions=(*told, *self.left_as_it_is(told), *under_way, outcome),
                     at_provider=self.seen.at_provider if change.at_provider is None else change.at_provider,
                     fields={
                         **self.deletion_record(),
@@ -93,6 +102,22 @@ class StatusWriter:
                     acted_upon=self.looked if acted_upon is None else acted_upon,
                 )
             )
+
+    def outcome(self) -> Condition:
+        """Synced of a reconcile in which no step failed."""
+        unresolved = self.unresolved
+        if unresolved is None or isinstance(unresolved.cause, NotYet):
+            return conditions.reconcile_success()
+        return conditions.reconcile_error(unresolved.message)
+
+    def left_as_it_is(self, told: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """The connector's conditions for a field that waits for its reference, if there is one."""
+        connector = self.deps.connector
+        if self.unresolved is None or not self.looked or not isinstance(connector, TellsOfReferences):
+            return ()
+        cause = self.unresolved.cause
+        words = cause.message if isinstance(cause, (NotYet, ExternalError)) else str(cause)
+        return connector.unresolved(self.mr, words, told)
 
     def write(self, report: Report) -> None:
         """Write the report to the status."""

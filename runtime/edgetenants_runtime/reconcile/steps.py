@@ -72,6 +72,9 @@ class Step(Enum):
     RESOLVE = Says(EventReason.CANNOT_RESOLVE, "cannot resolve references")
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
+    FOLLOW_LATER = Says(
+        EventReason.CANNOT_RESOLVE, "the rest of the spec is reconciled, but references cannot be resolved"
+    )
     JUDGE_DELETION = Says(
         EventReason.CANNOT_DELETE, "cannot determine whether the deletion is held", deleting()
     )

@@ -6,9 +6,9 @@ a selector is stored as a reference; several results are stored in the order of 
 To replace a stale value, clear the field or set the policy Always.
 
                ┌─ field set, not Always ─────────────────────▶ nothing to do
-    reference ─┤                 ┌─ not found ─┬─ Required ──▶ ExternalError
+    reference ─┤                 ┌─ not found ─┬─ Required ──▶ ExternalError (or Resolved.unresolved)
     selector   └─ look it up ────┤             └─ Optional ──▶ the field is unchanged
-                                 ├─ without a value ─────────▶ NotYet (or unchanged)
+                                 ├─ without a value ─────────▶ NotYet (the same, or unchanged)
                                  └─ with a value ────────────▶ field := value, reference := the object found
 """
 
@@ -25,7 +25,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.paths import at, nested, overlaid
 from edgetenants_runtime.rules import meta
 
-__all__ = ["Ask", "Lookup", "asks", "describe", "not_ready", "resolve"]
+__all__ = ["Ask", "Lookup", "Resolved", "asks", "describe", "not_ready", "resolve"]
 
 _BLOCKS = ("forProvider", "initProvider")
 _LOOK_AGAIN = 15.0
@@ -83,6 +83,16 @@ class Ask:
         return (asked.get("namespace") or self.namespace) if self.field.target.namespaced else ""
 
 
+@dataclass(frozen=True)
+class Resolved:
+    """The result for one managed resource."""
+
+    patch: Mapping[str, Any]
+    """The JSON merge patch of spec that fills in the referenced values; empty if nothing is to be written."""
+    unresolved: ExternalError | NotYet | None = None
+    """Why a field that may follow later could not be resolved (ReferenceField.follows_later); the first."""
+
+
 class _Unresolved(Exception):  # noqa: N818 - names a state
     """There is no value. `waiting`: the object exists, but has no value yet."""
 
@@ -91,8 +101,8 @@ class _Unresolved(Exception):  # noqa: N818 - names a state
         self.waiting = waiting
 
 
-def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> dict[str, Any]:
-    """The JSON merge patch of spec that fills in the referenced values; empty if there is nothing to write.
+def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> Resolved:
+    """Look up the referenced values.
 
     Raises:
         NotYet: an object exists but has no value yet.
@@ -100,18 +110,15 @@ def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> di
         KubeError: the API server does not respond.
     """
     patch: dict[str, Any] = {}
+    unresolved: ExternalError | NotYet | None = None
     for ask in asks(mr, fields):
         try:
-            found = _found(ask, mr, lookup)
-        except _Unresolved as why:
-            if ask.optional:
-                continue
-            raise _told(mr, f"{ask.path}: {why}", waiting=why.waiting) from why
-        except ExternalError as why:
-            # Even with policy Optional: otherwise a missing permission would never be reported.
-            raise _told(mr, f"{ask.path}: {why.message}") from why
-        patch = overlaid(patch, _changes(mr, ask, found))
-    return patch
+            patch = overlaid(patch, _resolved(ask, mr, lookup))
+        except (ExternalError, NotYet) as why:
+            if not ask.field.follows_later:
+                raise
+            unresolved = unresolved or why
+    return Resolved(patch, unresolved)
 
 
 def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
@@ -143,6 +150,19 @@ def not_ready(mr: Managed, message: str) -> tuple[Condition, ...]:
             message=message,
         ),
     )
+
+
+def _resolved(ask: Ask, mr: Managed, lookup: Lookup) -> dict[str, Any]:
+    try:
+        found = _found(ask, mr, lookup)
+    except _Unresolved as why:
+        if ask.optional:
+            return {}
+        raise _told(mr, f"{ask.path}: {why}", waiting=why.waiting) from why
+    except ExternalError as why:
+        # Even with policy Optional: otherwise a missing permission would never be reported.
+        raise _told(mr, f"{ask.path}: {why.message}") from why
+    return _changes(mr, ask, found)
 
 
 def _starts_with(mr: Managed, field: ReferenceField) -> bool:

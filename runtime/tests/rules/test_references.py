@@ -72,7 +72,7 @@ def resolve(asked: dict[str, Any], *objects: dict[str, Any], **changes: Any) -> 
     mr = toy(**changes)
     mr["metadata"]["ownerReferences"] = owners
     mr["spec"]["forProvider"] = asked
-    return references.resolve(Managed(mr), FIELDS, Shelf(*objects))
+    return references.resolve(Managed(mr), FIELDS, Shelf(*objects)).patch
 
 
 @dataclass

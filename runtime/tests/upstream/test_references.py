@@ -196,7 +196,7 @@ def resolved(row: Row, *, many: bool, namespaced: bool) -> dict[str, Any]:
     if row.deleted:
         # The reconciler does not ask at all.
         return of_a_deleted(mr, replace(TOYS, references=(asked,)))
-    patch = references.resolve(Managed(mr), [asked], Lookup(row, namespaced=namespaced))
+    patch = references.resolve(Managed(mr), [asked], Lookup(row, namespaced=namespaced)).patch
     return dict(patch.get("forProvider") or {})
 
 
