@@ -336,7 +336,7 @@ def _derive(
         names = {each.wanted.resource_name: each.finding.satisfied for each in admitted}
         unchanged = {name: ready for name, ready in names.items() if name in wanted.leaving}
         resources = [
-            _tenant(order, each.wanted, _name_of(each.seen), ready=served or each.finding.satisfied)
+            _tenant(order, each.wanted, each.seen, ready=served or each.finding.satisfied)
             for each in admitted
             if each.wanted.resource_name not in unchanged
         ]
@@ -450,14 +450,15 @@ def _name_of(seen: ObservedTenant | None) -> str | None:
     return seen.external_name if seen is not None else None
 
 
-def _tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, ready: bool) -> bytes:
-    resource = compose.tenant(order, wanted, external_name)
+def _tenant(order: Order, wanted: WantedTenant, seen: ObservedTenant | None, *, ready: bool) -> bytes:
+    resource = compose.tenant(order, wanted, _name_of(seen), new=seen is None)
     return response.composed(wanted.resource_name, resource, ready=ready)
 
 
 def _connection_group(order: Order, name: str, seen: ObservedTenant | None) -> bytes:
     ready = seen is not None and seen.ready.holds
-    return response.composed(name, compose.connection_group(order, _name_of(seen)), ready=ready)
+    resource = compose.connection_group(order, _name_of(seen), new=seen is None)
+    return response.composed(name, resource, ready=ready)
 
 
 def _pass_connection_details(

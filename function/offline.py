@@ -178,7 +178,7 @@ def composed(name: str, resource: Json, composite: Json) -> Json:
         LABEL_CLAIM_NAMESPACE: claim_ref.get("namespace"),
     }
     metadata = {
-        "generateName": f"{prefix}-",
+        "generateName": of.get("generateName") or f"{prefix}-",
         "namespace": asked.get("namespace"),
         "labels": {**{key: label for key, label in labels.items() if label}, **mapping(of, "labels")},
         "annotations": {COMPOSED_NAME: name, **mapping(of, "annotations")},

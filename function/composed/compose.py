@@ -92,6 +92,11 @@ class Order:
     # Built once for all of the claim's tenants, as a claim can have a hundred.
 
     @cached_property
+    def prefix(self) -> str:
+        """The metadata.generateName of composed resources that do not exist yet."""
+        return naming.prefix(self.composite.name, self.choice)
+
+    @cached_property
     def envelope(self) -> bytes:
         """The fields of `spec`, except `forProvider`, that all tenants share, as a Struct."""
         return wire.struct(_envelope(self))
@@ -198,7 +203,7 @@ def _tenant(order: Order, name: str, domains: tuple[str, ...], *, own: str | Non
     return WantedTenant(name, domains, not spec.suspended, plan.distribution_id, order.terms.dedicated, own)
 
 
-def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> bytes:
+def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new: bool) -> bytes:
     """The desired DistributionTenant, as a Struct.
 
     Args:
@@ -206,6 +211,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
         wanted: one of the claim's tenants.
         external_name: the external name of its managed resource, if it has one. It never changes, even if the
             plan's template does.
+        new: whether there is no managed resource yet.
     """
     spec = order.claim.spec
     adopted = spec.adopt.tenant_id if spec.adopt else None
@@ -216,7 +222,8 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None) -> byt
         annotations[TAKE] = ",".join(wanted.takes)
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
-    return _managed(head, annotations, envelope, order.parameters + wire.struct(_own(order, wanted)))
+    metadata = _metadata(annotations, order.prefix if new else "")
+    return _managed(head, metadata, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
 
 def new_name(order: Order, wanted: WantedTenant) -> str:
@@ -225,8 +232,8 @@ def new_name(order: Order, wanted: WantedTenant) -> str:
     return (adopt.tenant_id if adopt else "") or order.external_name(wanted.own)
 
 
-def connection_group(order: Order, external_name: str | None) -> bytes:
-    """The claim's own ConnectionGroup, as a Struct."""
+def connection_group(order: Order, external_name: str | None, *, new: bool) -> bytes:
+    """The claim's own ConnectionGroup, as a Struct; the arguments are as in `tenant`."""
     connection = order.chosen.plan.connection
     head = _GROUP_HEADS[order.composite.namespaced]
     parameters = {
@@ -235,7 +242,8 @@ def connection_group(order: Order, external_name: str | None) -> bytes:
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
-    return _managed(head, annotations, order.envelope, wire.struct(_without_empty(parameters)))
+    metadata = _metadata(annotations, order.prefix if new else "")
+    return _managed(head, metadata, order.envelope, wire.struct(_without_empty(parameters)))
 
 
 def _head(kind: kinds.Kind) -> bytes:
@@ -250,8 +258,13 @@ _GROUP_HEADS: Final = {True: _head(kinds.CONNECTION_GROUP), False: _head(kinds.L
 """The first fields of a managed resource, by whether it is namespaced."""
 
 
-def _managed(head: bytes, annotations: Mapping[str, str], envelope: bytes, parameters: bytes) -> bytes:
-    metadata = wire.field("metadata", wire.struct({"annotations": annotations}))
+def _metadata(annotations: Mapping[str, str], prefix: str) -> bytes:
+    # Crossplane keeps the name of a resource that exists.
+    named: Json = {"generateName": prefix} if prefix else {}
+    return wire.field("metadata", wire.struct(named | {"annotations": annotations}))
+
+
+def _managed(head: bytes, metadata: bytes, envelope: bytes, parameters: bytes) -> bytes:
     return head + metadata + wire.field("spec", envelope + wire.field("forProvider", parameters))
 
 

@@ -16,6 +16,10 @@ HASH_LENGTH: Final = 20
 FORMER_HASH_LENGTH: Final = 10
 """Characters of the hash in the composed resource names of tenants that an earlier version created."""
 _TOKEN_LENGTH: Final = 10
+_PLAN_HASH_LENGTH: Final = 8
+_LONGEST_STEM: Final = 40
+"""Characters of the composite's name in that of a composed resource. Crossplane cuts the end of what has more
+than 50 with the hash."""
 
 
 def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
@@ -39,6 +43,24 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
     if domain is not None:
         return _with_hash(fitting, domain)
     return fitting if SHORTEST <= len(fitting) <= LONGEST else _with_hash(fitting, whole)
+
+
+def prefix(composite: str, choice: str) -> str:
+    """The metadata.generateName of a composed resource that Crossplane creates.
+
+        >>> prefix("acme", "gold")
+        'acme-24d7f03d-'
+
+    It differs for each plan. Crossplane (v2.3.4, internal/names, ChildName) derives the object's name from it
+    and applies the resource even to an object that is being deleted. Under one name for all plans, the
+    deletion of a tenant would go on with the onDelete and deletionProtection of another plan.
+
+    Args:
+        composite: the composite's name.
+        choice: the plan, and where it is from.
+    """
+    ending = hashlib.sha256(choice.encode()).hexdigest()[:_PLAN_HASH_LENGTH]
+    return f"{composite[:_LONGEST_STEM].rstrip('-.')}-{ending}-"
 
 
 def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:
