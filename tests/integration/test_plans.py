@@ -183,3 +183,48 @@ def test_a_live_claim_that_changes_to_orphan_goes_and_leaves_its_tenant(claims: 
         assert claims.managed("turned")["spec"]["managementPolicies"] == ["*"]
         claims.delete("turned")
         claims.wait("the tenant to go", lambda: not claims.tenants("turned"))
+
+
+def test_a_tenant_that_is_being_deleted_does_not_get_another_plan(
+    claims: Claims, world: World, other_distribution: str
+) -> None:
+    """The claim takes a change of isolation back, with a plan that lets it leave tenants in AWS. Crossplane
+    applies the new resource to the object of its name, even if that is being deleted."""
+    strict = {
+        "distributionId": "E1EDGETENANTS",
+        "deletionProtection": True,
+        "allow": {"maxPerDomain": 2},
+    }
+    lax = {"distributionId": other_distribution, "allow": {"onDelete": ["Delete", "Orphan"]}}
+    with added_plans(world, {"strict": strict, "lax": lax}):
+        claims.apply(claims.claim("back", plan="strict"))
+        claims.wait_ready("back", seconds=90)
+        [tenant] = claims.tenants("back")
+        old = claims.managed("back")["metadata"]["name"]
+        claims.patch("back", {"isolation": "PerDomain"})
+        blocked = claims.wait("the token", lambda: told(claims.get("back"), "Blocked", "AwaitingApproval"))
+        token = blocked["message"].partition("edgetenants.io/confirm: ")[2].split()[0]
+        confirm = {"metadata": {"annotations": {"edgetenants.io/confirm": token}}}
+        claims.reader.patch("tenantclaim", "back", claims.namespace, confirm)
+        reads = lambda name: claims.get(name, "edt")  # noqa: E731
+        claims.wait("the deletion", lambda: reads(old)["metadata"].get("deletionTimestamp"), 60)
+        before = reads(old)["spec"]
+
+        claims.patch("back", {"isolation": "Shared", "plan": "lax", "onDelete": "Orphan"})
+        others = lambda: [each for each in claims.reader.names("edt", claims.namespace) if each != old]  # noqa: E731
+        lax_one = lambda: any(  # noqa: E731
+            reads(each)["spec"]["forProvider"]["distributionId"] == other_distribution for each in others()
+        )
+        claims.wait("the other plan's resource", lax_one, 60)
+        assert reads(old)["spec"] == before
+        claims.reader.delete("tenantclaim", "back", claims.namespace)
+        claims.wait("the claim to go", lambda: not claims.get("back"), 120)
+        assert reads(old)["spec"] == before
+        assert [each["Id"] for each in claims.tenants("back")] == [tenant["Id"]]
+
+        held = condition(reads(old), "Ready")
+        assert held["reason"] == "DeletionHeld"
+        word = held["message"].partition("edgetenants.io/confirm to ")[2].split()[0]
+        confirm = {"metadata": {"annotations": {"edgetenants.io/confirm": word}}}
+        claims.reader.patch("edt", old, claims.namespace, confirm)
+        claims.wait("the tenant to go", lambda: not claims.tenants("back"), 120)
