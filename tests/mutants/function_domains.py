@@ -256,8 +256,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a group that is refused is waited for in silence",
         "findings/live.py",
-        "    if phase(reason) is not Phase.FAILED:\n        return found\n    return Finding(",
-        "    if phase(reason) is not None:\n        return found\n    return Finding(",
+        "return (of_group(group) if found.reason is LiveReason.CREATING else None) or found",
+        "return found",
         "a claim says for ever that nobody needs to act",
         ("unit/function/test_cases.py",),
     ),
@@ -380,5 +380,21 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "]",
         "the author of the claim does not learn why the second domain is not served",
         ("unit/function/findings/test_causes.py",),
+    ),
+    Mutation(
+        "a claim that is served needs no attention while its group cannot be created",
+        "answer/conditions.py",
+        "return (DegradedReason.TENANT_FAILED, tenant.group.message) if tenant.group else None",
+        "return None",
+        "nobody learns why a claim's change waits",
+        ("unit/function/composed/test_own_group.py",),
+    ),
+    Mutation(
+        "a tenant that waits for its group alone is out of sight",
+        "findings/live.py",
+        '    "the rest of the spec is reconciled",\n',
+        "",
+        "the claim does not say that a suspended site has stopped",
+        ("unit/function/answer/test_suspension_unseen.py",),
     ),
 )

@@ -89,4 +89,28 @@ FUNCTION_NAMES = (
         "pipelines that wait for Ready go on while a domain is down",
         (f"{_TESTS}::test_a_claim_is_not_ready_while_nothing_is_composed_for_a_domain",),
     ),
+    Mutation(
+        "resources of all plans have one name",
+        "composed/naming.py",
+        "hashlib.sha256(choice.encode())",
+        'hashlib.sha256(b"")',
+        "a tenant that is being deleted gets another plan's onDelete, and stays in AWS without an object",
+        ("unit/function/composed/test_object_names.py",),
+    ),
+    Mutation(
+        "the plan's hash is at the end of a long name",
+        "composed/naming.py",
+        "_LONGEST_STEM: Final = 40",
+        "_LONGEST_STEM: Final = 60",
+        "Crossplane cuts it, and the names are one again",
+        ("unit/function/composed/test_object_names.py",),
+    ),
+    Mutation(
+        "what exists gets a prefix for its name",
+        "composed/compose.py",
+        'named: Json = {"generateName": prefix} if prefix else {}',
+        'named: Json = {"generateName": prefix or "acme-"}',
+        "each resource is written at the update",
+        ("unit/function/composed/test_object_names.py",),
+    ),
 )

@@ -455,4 +455,20 @@ PROVIDER_MESSAGES = (
         "with tags that AWS refuses, one resource uses up ACM's quota all the same",
         ("unit/provider/cloudfront/certificate/test_certificates.py",),
     ),
+    Mutation(
+        "a tenant without its group is in sync",
+        "cloudfront/clients/progress.py",
+        "    if now is None or now.status is not ConditionStatus.TRUE or mr.deleted:\n",
+        "    if True:\n",
+        "InSync says that AWS has the spec",
+        ("unit/provider/cloudfront/clients/test_progress.py",),
+    ),
+    Mutation(
+        "a missing group hides drift",
+        "cloudfront/clients/progress.py",
+        "    if now is None or now.status is not ConditionStatus.TRUE or mr.deleted:\n",
+        "    if now is None or mr.deleted:\n",
+        "drift and a freeze are not told while a group is missing",
+        ("unit/provider/cloudfront/clients/test_progress.py",),
+    ),
 )

@@ -232,8 +232,8 @@ LEADING = (
     Mutation(
         "references are resolved while deleting",
         "reconcile/reconciler.py",
-        "        if self.mr.deleted:\n            return\n        try:\n            # Written with",
-        "        try:\n            # Written with",
+        "        if self.mr.deleted:\n            return\n        try:\n            found =",
+        "        try:\n            found =",
         "what is referred to is gone first: the deletion would never end",
         ("rules/test_references.py",),
     ),
@@ -482,4 +482,71 @@ GUARDING = (
     ),
 )
 
-RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING, *CONFIGS, *CONNECTIONS)
+FOLLOWING_LATER = (
+    Mutation(
+        "an existing external resource waits for a reference that may follow later",
+        "rules/references.py",
+        "            if not ask.field.follows_later:\n",
+        "            if True:\n",
+        "the author of a claim keeps suspensions and restrictions from its tenant",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "what does not exist is created without its reference",
+        "reconcile/reconciler.py",
+        "        if not self.seen.exists:\n            if self.mr.external_name",
+        "        if False:\n            if self.mr.external_name",
+        "a tenant is created in the wrong connection group",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "what waits for a reference is looked for at each retry",
+        "reconcile/reconciler.py",
+        "if found.unresolved is not None and self.known",
+        "if False and self.known",
+        "resources that wait take the request rate of an account",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "what waits for a reference counts as absent for ever",
+        "reconcile/reconciler.py",
+        "return until is not None and uptime < until",
+        "return until is not None",
+        "a tenant that AWS did not show once is never suspended",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "a created resource still counts as absent",
+        "reconcile/reconciler.py",
+        "seen=False, refused=False, absent_until=None",
+        "seen=False, refused=False",
+        "an edit soon after the creation waits for a minute",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "a resource that waits for a reference has no finalizer",
+        "reconcile/reconciler.py",
+        "or exist as a predecessor's.\n                    self.hold()\n",
+        "or exist as a predecessor's.\n                    pass\n",
+        "a deletion leaves the predecessor's tenant",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "Synced does not say that a reference is missing",
+        "reconcile/status_writer.py",
+        "        if unresolved is None or isinstance(unresolved.cause, NotYet):\n",
+        "        if True:\n",
+        "nobody learns why a field is not applied",
+        ("reconcile/test_follows_later.py",),
+    ),
+    Mutation(
+        "the connector does not tell of a field that waits",
+        "reconcile/status_writer.py",
+        "        if self.unresolved is None or not self.looked or",
+        "        if True or",
+        "InSync says that AWS has the spec",
+        ("reconcile/test_follows_later.py",),
+    ),
+)
+
+RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING, *CONFIGS, *CONNECTIONS, *FOLLOWING_LATER)

@@ -128,7 +128,7 @@ def test_what_was_created_is_not_taken_for_absent() -> None:
     world = world_of()
     world.reconcile()
     world.objects.put(BOXES, box("1"))
-    world.settle()
+    world.reconcile()
     assert world.external.toys == {"acme": 1}
     stored = world.objects.find(KIND, world.key)
     assert stored is not None

@@ -39,6 +39,12 @@ def conditions(req: fnv1.RunFunctionRequest, *found: dict[str, Any]) -> dict[str
     return building.conditions(building.reconcile(req, {REQUIREMENT: found}))
 
 
+def test_a_tenant_that_waits_for_its_group_alone_is_observed() -> None:
+    rest = "the rest of the spec is reconciled, but references cannot be resolved: no group"
+    told = conditions(suspension(synced("ReconcileError", rest)))
+    assert told["Suspended"][:2] == ("True", "ManuallySuspended")
+
+
 @pytest.mark.parametrize(
     ("reason", "message", "says"),
     [
