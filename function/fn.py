@@ -170,7 +170,8 @@ def order(
     beyond = terms.beyond(composite.owner[0], asked, chosen.plan)
     kept = beyond & _served(seen, chosen, composite) if beyond else beyond
     former = compose.former_names(asked.domains, seen)
-    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former)
+    noted = observed.noted_names(req.observed.composite.resource)
+    return Order(composite, asked, chosen, terms.agree(composite, asked, chosen, kept), former, noted)
 
 
 def _served(seen: Mapping[str, ObservedTenant], chosen: ChosenPlan, composite: Composite) -> frozenset[str]:
@@ -457,7 +458,7 @@ def _tenant(order: Order, wanted: WantedTenant, seen: ObservedTenant | None, *, 
 
 def _connection_group(order: Order, name: str, seen: ObservedTenant | None) -> bytes:
     ready = seen is not None and seen.ready.holds
-    resource = compose.connection_group(order, _name_of(seen), new=seen is None)
+    resource = compose.connection_group(order, name, _name_of(seen), new=seen is None)
     return response.composed(name, resource, ready=ready)
 
 

@@ -60,6 +60,8 @@ class Composite:
     """Status and reason of the conditions by their types, as last written. They are not part of the
     identity."""
 
+    generation: int = field(default=0, compare=False)
+    """Its metadata.generation; 0 if it has none."""
     live_message: str = field(default="", compare=False)
     """Message of the condition Live, as last written."""
     edited: bool = field(default=False, compare=False)
@@ -136,6 +138,7 @@ def identify(resource: Struct) -> Composite:
         confirmed=_tokens(structs.text(metadata, "annotations", CONFIRM)),
         composition=_composition(spec),
         conditions=conditions,
+        generation=structs.whole_number(metadata, "generation") or 0,
         live_message=live_message,
         edited=reconciled is not None and reconciled != structs.whole_number(metadata, "generation"),
     )

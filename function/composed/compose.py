@@ -73,6 +73,8 @@ class Order:
     terms: Terms
     former_names: Mapping[str, str] = field(default_factory=dict)
     """The composed resource names, by domain, of tenants that have one with a shorter hash."""
+    noted_names: Mapping[str, str] = field(default_factory=dict)
+    """The names of objects that Crossplane has noted, without the hash at the end, by that hash."""
 
     @property
     def choice(self) -> str:
@@ -85,16 +87,22 @@ class Order:
             return TENANT
         return self.former_names.get(domain) or f"{TENANT}-{naming.digest(domain)}"
 
+    def prefix(self, resource_name: str) -> str:
+        """The metadata.generateName of a composed resource that does not exist yet; empty if the composite
+        has no generation (`crossplane render`).
+
+        Crossplane notes names before it creates resources. A resource that it could not create keeps its
+        name: otherwise each attempt would change the composite, and so lead to the next one.
+        """
+        of = self.composite
+        noted = self.noted_names.get(naming.ending(of.uid, resource_name))
+        return noted or (naming.prefix(of.name, of.generation) if of.generation else "")
+
     def external_name(self, domain: str | None = None) -> str:
         """The name in CloudFront of the shared tenant, or of one domain's tenant."""
         return naming.external(self.chosen.plan.name, *self.composite.owner, domain)
 
     # Built once for all of the claim's tenants, as a claim can have a hundred.
-
-    @cached_property
-    def prefix(self) -> str:
-        """The metadata.generateName of composed resources that do not exist yet."""
-        return naming.prefix(self.composite.name, self.choice)
 
     @cached_property
     def envelope(self) -> bytes:
@@ -222,7 +230,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new
         annotations[TAKE] = ",".join(wanted.takes)
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
-    metadata = _metadata(annotations, order.prefix if new else "")
+    metadata = _metadata(annotations, order.prefix(wanted.resource_name) if new else "")
     return _managed(head, metadata, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
 
@@ -232,7 +240,7 @@ def new_name(order: Order, wanted: WantedTenant) -> str:
     return (adopt.tenant_id if adopt else "") or order.external_name(wanted.own)
 
 
-def connection_group(order: Order, external_name: str | None, *, new: bool) -> bytes:
+def connection_group(order: Order, resource_name: str, external_name: str | None, *, new: bool) -> bytes:
     """The claim's own ConnectionGroup, as a Struct; the arguments are as in `tenant`."""
     connection = order.chosen.plan.connection
     head = _GROUP_HEADS[order.composite.namespaced]
@@ -242,7 +250,7 @@ def connection_group(order: Order, external_name: str | None, *, new: bool) -> b
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
-    metadata = _metadata(annotations, order.prefix if new else "")
+    metadata = _metadata(annotations, order.prefix(resource_name) if new else "")
     return _managed(head, metadata, order.envelope, wire.struct(_without_empty(parameters)))
 
 

@@ -16,10 +16,10 @@ HASH_LENGTH: Final = 20
 FORMER_HASH_LENGTH: Final = 10
 """Characters of the hash in the composed resource names of tenants that an earlier version created."""
 _TOKEN_LENGTH: Final = 10
-_PLAN_HASH_LENGTH: Final = 8
-_LONGEST_STEM: Final = 40
-"""Characters of the composite's name in that of a composed resource. Crossplane cuts the end of what has more
-than 50 with the hash."""
+ENDING_LENGTH: Final = 12
+"""Characters of the hash in the name of a composed resource."""
+_LONGEST_PREFIX: Final = 51
+"""Characters before it. Crossplane cuts off the end of what has more."""
 
 
 def external(template: str, namespace: str, name: str, domain: str | None = None) -> str:
@@ -45,22 +45,32 @@ def external(template: str, namespace: str, name: str, domain: str | None = None
     return fitting if SHORTEST <= len(fitting) <= LONGEST else _with_hash(fitting, whole)
 
 
-def prefix(composite: str, choice: str) -> str:
+def prefix(composite: str, generation: int) -> str:
     """The metadata.generateName of a composed resource that Crossplane creates.
 
-        >>> prefix("acme", "gold")
-        'acme-24d7f03d-'
+        >>> prefix("acme", 3)
+        'acme-3-'
 
-    It differs for each plan. Crossplane (v2.3.4, internal/names, ChildName) derives the object's name from it
-    and applies the resource even to an object that is being deleted. Under one name for all plans, the
-    deletion of a tenant would go on with the onDelete and deletionProtection of another plan.
+    Crossplane (v2.3.4, internal/names, ChildName) derives the object's name from it, and applies the resource
+    even to an object that is being deleted. Under one name for all generations, the deletion of a tenant
+    would go on with the onDelete, deletionProtection or account of another plan.
 
     Args:
         composite: the composite's name.
-        choice: the plan, and where it is from.
+        generation: its metadata.generation. What Crossplane deleted, it creates again only after a change.
     """
-    ending = hashlib.sha256(choice.encode()).hexdigest()[:_PLAN_HASH_LENGTH]
-    return f"{composite[:_LONGEST_STEM].rstrip('-.')}-{ending}-"
+    end = f"-{generation}-"
+    return composite[: _LONGEST_PREFIX - len(end)].rstrip("-.") + end
+
+
+def ending(uid: str, resource_name: str) -> str:
+    """The end of the name that Crossplane v2 gives to a composed resource (internal/names, ChildName).
+
+    Args:
+        uid: of the composite.
+        resource_name: the composed resource name.
+    """
+    return hashlib.sha256(f"{uid}{resource_name}".encode()).hexdigest()[:ENDING_LENGTH]
 
 
 def parked(wildcard: str, uid: str, resource_name: str, change: str) -> str:

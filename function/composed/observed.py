@@ -17,6 +17,7 @@ from edgetenants_runtime.api.annotations import (
     EXTERNAL_NAME,
 )
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
+from function.composed.naming import ENDING_LENGTH
 from function.protocol import structs
 
 _READ_TYPES = frozenset({ConditionType.READY, ConditionType.SYNCED, *TenantConditionType})
@@ -188,6 +189,15 @@ def read(resource: Struct) -> ObservedTenant:
         routing_endpoint=endpoint,
         instructions=_instructions(status),
     )
+
+
+def noted_names(composite: Struct) -> dict[str, str]:
+    """The names in a composite's resourceRefs: what stands before the hash at the end, by the hash."""
+    spec = structs.child(composite, "spec")
+    # Crossplane v2 has its fields below `crossplane`.
+    places = (structs.child(spec, "crossplane"), spec)
+    names = (structs.text(ref, "name") for place in places for ref in structs.objects(place, "resourceRefs"))
+    return {name[-ENDING_LENGTH:]: name[:-ENDING_LENGTH] for name in names}
 
 
 def _asked(spec: Struct | None) -> Asked:

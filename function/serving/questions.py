@@ -22,8 +22,11 @@ def question(req: fnv1.RunFunctionRequest) -> Question:
     except the tag."""
     composite = req.observed.composite.resource
     _drop(structs.child(composite, "metadata"), _UNREAD_METADATA)
-    _drop(structs.child(composite, "spec"), _UNREAD_SPEC)
-    _drop(structs.child(composite, "spec", "crossplane"), _UNREAD_SPEC)
+    for spec in (structs.child(composite, "spec"), structs.child(composite, "spec", "crossplane")):
+        refs = structs.value(spec, "resourceRefs")
+        if refs is None or len(refs.list_value.values) <= len(req.observed.resources):
+            # All of them exist.
+            _drop(spec, _UNREAD_SPEC)
     status = structs.child(composite, "status")
     if status is not None:
         _drop(status, [key for key in status.fields if key != _READ_STATUS])

@@ -60,7 +60,7 @@ def test_a_claim_and_what_it_becomes(put: Any) -> None:
     assert claim["status"]["conditions"][0]["type"] == "Live"
     assert tenant["spec"]["forProvider"]["domains"] == ["xn--bcher-kva.example.com"]
     assert tenant["metadata"] == {
-        "generateName": "acme-24d7f03d-",
+        "generateName": "acme-",
         "namespace": "shop",
         "labels": {"crossplane.io/composite": "acme"},
         "annotations": {
