@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 NOT_DONE: Final = ". Not done yet: "
+AS_IT_IS: Final = "A field whose reference cannot be resolved keeps its value in AWS"
+"""InSync of a resource that has everything else, before NOT_DONE."""
 """Separates the two parts of InSync's message: the differences, and what delays the update."""
 DNS_UNSEEN: Final = "The state of the records of status.dnsInstructions is unknown: "
 """Starts the part of DNSReady's message, and of a claim's Live, about records that the provider may not

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from apis.conditions import (
+    AS_IT_IS,
     NOT_DONE,
     BlockedReason,
     CertificateReason,
@@ -26,7 +27,7 @@ from function.changes.moves import Move
 from function.claims import lookalikes
 from function.claims.claim import Composite
 from function.composed.compose import Order, WantedTenant
-from function.composed.observed import ObservedTenant
+from function.composed.observed import ObservedCondition, ObservedTenant
 from function.errors import Refused
 from function.findings.live import (
     UNLESS_IT_STAYS,
@@ -103,11 +104,19 @@ class Looked:
     @cached_property
     def trouble(self) -> tuple[DegradedReason, str] | None:
         """Why it needs attention: the reason and the message of Degraded; None if it does not."""
-        return _trouble(self)
+        return _trouble(self) or self._trouble_of_group
+
+    @property
+    def _trouble_of_group(self) -> tuple[DegradedReason, str] | None:
+        if self.group is None or self.group.reason is TenantReadyReason.FROZEN:
+            return None
+        return DegradedReason.TENANT_FAILED, self.group.message
 
     @property
     def frozen(self) -> bool:
         """Whether a change of it waits because writes are frozen."""
+        if self.group is not None and self.group.reason is TenantReadyReason.FROZEN:
+            return True
         return self.seen is not None and _is_frozen(self.seen)
 
 
@@ -170,7 +179,7 @@ def review(order: Order, tenants: Iterable[ObservedTenant]) -> tuple[Told, ...]:
     """The condition NeedsReview; empty if there is nothing to review. `tenants`: those that exist."""
     kept, alike = order.terms.kept, lookalikes.among(order.claim.domains)
     in_sync = ((each.name, each.condition(TenantConditionType.IN_SYNC)) for each in tenants)
-    unset = [(name, said.message) for name, said in in_sync if said.holds and said.message]
+    unset = [(name, message) for name, said in in_sync if (message := _unset(said))]
     told = []
     if kept:
         told.append(
@@ -191,6 +200,14 @@ def review(order: Order, tenants: Iterable[ObservedTenant]) -> tuple[Told, ...]:
     if kept:
         reason = NeedsReviewReason.PLAN_EXCEEDED
     return (Told(ClaimConditionType.NEEDS_REVIEW, True, reason, " ".join(told)),)
+
+
+def _unset(in_sync: ObservedCondition) -> str:
+    """The settings that AWS has and the spec does not set, by the message of InSync."""
+    if in_sync.holds:
+        return in_sync.message
+    kept, mark, _ = in_sync.message.partition(f". {AS_IT_IS}")
+    return kept if mark else ""
 
 
 REVIEWED: Final = Told(
@@ -374,7 +391,7 @@ def _trouble(tenant: Looked) -> tuple[DegradedReason, str] | None:
         return DegradedReason.DRIFTED, in_sync.message or "The tenant was changed in AWS."
     if in_sync.reason == InSyncReason.UPDATE_INEFFECTIVE:
         return DegradedReason.TENANT_FAILED, f"An update has no effect. {in_sync.message}".strip()
-    return (DegradedReason.TENANT_FAILED, tenant.group.message) if tenant.group else None
+    return None
 
 
 def _ending(tenants: Iterable[Looked]) -> str:

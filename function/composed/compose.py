@@ -41,6 +41,9 @@ _HASHES: Final = "|".join(
 )
 OURS: Final = re.compile(rf"{TENANT}(-({_HASHES}))?|{CONNECTION_GROUP}(-[0-9a-f]{{{naming.HASH_LENGTH}}})?")
 """Composed resource names of this function; all other names belong to other steps."""
+CLAIM_LABEL: Final = "edgetenants.io/claim"
+"""Label: a hash of the claim's namespace and name. Crossplane (v2.3.4, composite,
+GarbageCollectComposedResources) removes its own labels from a composed resource when it deletes it."""
 ADOPT: Final = "edgetenants.io/adopt"
 """Annotation: id of the tenant in CloudFront that the managed resource adopts."""
 DEDICATED: Final = "edgetenants.io/dedicated"
@@ -230,8 +233,14 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new
         annotations[TAKE] = ",".join(wanted.takes)
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
-    metadata = _metadata(annotations, order.prefix(wanted.resource_name) if new else "")
+    labels = claim_label(order.composite)
+    metadata = _metadata(annotations, labels, order.prefix(wanted.resource_name) if new else "")
     return _managed(head, metadata, envelope, order.parameters + wire.struct(_own(order, wanted)))
+
+
+def claim_label(composite: Composite) -> dict[str, str]:
+    """The label by which the function finds former tenants of a claim."""
+    return {CLAIM_LABEL: naming.digest("/".join(composite.owner))}
 
 
 def new_name(order: Order, wanted: WantedTenant) -> str:
@@ -250,7 +259,8 @@ def connection_group(order: Order, resource_name: str, external_name: str | None
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
-    metadata = _metadata(annotations, order.prefix(resource_name) if new else "")
+    labels = claim_label(order.composite)
+    metadata = _metadata(annotations, labels, order.prefix(resource_name) if new else "")
     return _managed(head, metadata, order.envelope, wire.struct(_without_empty(parameters)))
 
 
@@ -266,10 +276,10 @@ _GROUP_HEADS: Final = {True: _head(kinds.CONNECTION_GROUP), False: _head(kinds.L
 """The first fields of a managed resource, by whether it is namespaced."""
 
 
-def _metadata(annotations: Mapping[str, str], prefix: str) -> bytes:
+def _metadata(annotations: Mapping[str, str], labels: Mapping[str, str], prefix: str) -> bytes:
     # Crossplane keeps the name of a resource that exists.
     named: Json = {"generateName": prefix} if prefix else {}
-    return wire.field("metadata", wire.struct(named | {"annotations": annotations}))
+    return wire.field("metadata", wire.struct(named | {"labels": labels, "annotations": annotations}))
 
 
 def _managed(head: bytes, metadata: bytes, envelope: bytes, parameters: bytes) -> bytes:

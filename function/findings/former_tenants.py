@@ -1,9 +1,8 @@
 """The former tenants of a claim: DistributionTenants that it composed before, and that still exist because
-their deletion is held or fails. A claim that is deleted and created again leaves such tenants behind.
-Crossplane no longer observes them for the function, so the function requires them by their labels.
-
-An isolation change leaves such tenants behind, too, but they are not found: Crossplane (v2.3.4, composite,
-GarbageCollectComposedResources) removes the labels of a composed resource when it deletes it.
+their deletion is held or fails. A claim that is deleted and created again leaves such tenants behind, and so
+does a change of its isolation or domains. Crossplane no longer observes them for the function, so the
+function requires them by their labels: by Crossplane's, which those of earlier versions have, and by its own,
+as Crossplane removes its labels from a composed resource when it deletes that.
 
 Only two kinds of claims need them, so that others cost nothing more: a suspended one, which says whether
 anything is still served, and one with a tenant that fails to get its domains, which a former one may have.
@@ -17,12 +16,14 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from function.claims.claim import COMPOSITE_LABEL, Composite
-from function.composed import observed
+from function.composed import compose, observed
 from function.composed.observed import ObservedTenant
 from function.findings.other_tenants import IN_CONFLICT
 from function.protocol import requirements, structs
 
 REQUIREMENT: Final = "former-tenants"
+OWN_REQUIREMENT: Final = "former-tenants-by-claim"
+"""By the function's own label."""
 NESTED_REQUIREMENT: Final = "former-tenants-by-label"
 """For a composite whose label names another one: that may be its own author's doing."""
 _CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
@@ -110,10 +111,11 @@ def is_suspended(req: fnv1.RunFunctionRequest) -> bool:
 
 def _labels(composite: Composite) -> dict[str, dict[str, str]]:
     """The labels of the tenants, by requirement."""
+    own = {OWN_REQUIREMENT: compose.claim_label(composite)}
     if composite.claim is not None:
         # A legacy composite's name is random: a claim that is created again gets another composite.
-        return {REQUIREMENT: dict(zip(_CLAIM, composite.claim, strict=True))}
-    wanted = {REQUIREMENT: {COMPOSITE_LABEL: composite.name}}
+        return own | {REQUIREMENT: dict(zip(_CLAIM, composite.claim, strict=True))}
+    wanted = own | {REQUIREMENT: {COMPOSITE_LABEL: composite.name}}
     # A composite that another one composes has the other one's name there, and its tenants have it too.
     label = dict(composite.labels).get(COMPOSITE_LABEL)
     if label and label != composite.name:

@@ -174,7 +174,9 @@ def of_group(group: ObservedTenant) -> Finding | None:
     if group.ready.denied and group.ready.reason in _HOLDING:
         # It waits without an error: Synced is True.
         return Finding(_own_reason(group.ready.reason), f"{_of(group)}: {words(group.ready.message)}")
-    if not group.synced.denied or group.synced.reason == SyncedReason.RECONCILE_PAUSED:
+    if paused(group):
+        return Finding(LiveReason.FAILED, _unpause(group, "ConnectionGroup"))
+    if not group.synced.denied:
         return None
     reason = _own_reason(group.ready.reason) if group.ready.denied else LiveReason.FAILED
     return (
@@ -376,6 +378,8 @@ def tells(message: str, seen: ObservedTenant) -> bool:
     return any(_said(seen, each) in message for each in wrong)
 
 
+_WITHOUT_REFERENCES: Final = "references cannot be resolved, and the rest of the spec does not wait"
+"""How Synced's message begins if only a reference is missing, which an existing tenant does not wait for."""
 _AFTER_THE_LOOK: Final = (
     "cannot add managed resource finalizer",
     "cannot determine whether the deletion is held",
@@ -384,7 +388,7 @@ _AFTER_THE_LOOK: Final = (
     "cannot update managed resource",
     "create failed",
     "delete failed",
-    "the rest of the spec is reconciled",
+    _WITHOUT_REFERENCES,
     "update failed",
 )
 """How Synced's message begins if the provider has observed the tenant in AWS, and a later step failed."""
@@ -399,6 +403,8 @@ def _failing(view: View) -> Finding | None:
     explained = ready.denied and view.current(ready) and ready.reason not in _GOING_ON
     if not synced.denied or not view.current(synced) or explained:
         return None
+    if synced.message.startswith(_WITHOUT_REFERENCES):
+        return None
     return Finding(LiveReason.FAILED, f"{name}: {_said(view.seen, synced)}")
 
 
@@ -407,10 +413,10 @@ def paused(seen: ObservedTenant) -> bool:
     return seen.synced.denied and seen.synced.reason == SyncedReason.RECONCILE_PAUSED
 
 
-def _unpause(seen: ObservedTenant) -> str:
+def _unpause(seen: ObservedTenant, kind: str = "DistributionTenant") -> str:
     told = seen.synced.message or f"Reconciliation is paused via the annotation {PAUSED}."
     action = "" if _REMOVE in told else f" {_REMOVE} it to resume reconciliation."
-    return f"DistributionTenant {seen.name}: {told}{action}"
+    return f"{kind} {seen.name}: {told}{action}"
 
 
 def failed_update(seen: ObservedTenant) -> str:

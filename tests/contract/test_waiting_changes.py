@@ -95,16 +95,16 @@ GROUP_MISSING = "spec.forProvider.connectionGroupIdRef: ConnectionGroup shop/lat
 CONFIG_MISSING = ExternalError("spec.providerConfigRef: it does not exist", retry=Retry.poll())
 
 
+KEPT = "A field whose reference cannot be resolved keeps its value in AWS. Not done yet: "
+REST = "references cannot be resolved, and the rest of the spec does not wait for them: "
+
+
 def test_a_change_that_names_what_is_not_there_is_in_progress(aws, serving):
     serving.edit(**GROUP_REF)
     serving.reconcile()
-    is_waiting(serving, f"{UNSEEN}cannot resolve references: {GROUP_MISSING}")
-    assert serving.told("Synced") == (
-        "False",
-        "ReconcileError",
-        f"cannot resolve references: {GROUP_MISSING}",
-    )
-    assert serving.stored["status"]["observedGeneration"] == 1, "AWS was not looked at for the change"
+    is_waiting(serving, f"{KEPT}{GROUP_MISSING}")
+    assert serving.told("Synced") == ("False", "ReconcileError", f"{REST}{GROUP_MISSING}")
+    assert serving.stored["status"]["observedGeneration"] == 2
     before = len(serving.writes)
     serving.reconcile()
     assert len(serving.writes) == before, "nothing is written at each look"
@@ -122,7 +122,21 @@ def test_a_change_that_refers_to_what_has_no_value_yet_is_in_progress(aws, servi
     serving.reconcile()
     assert serving.told("Synced")[0] == "True", "what is only waited for is no error"
     waits = "waiting for ConnectionGroup shop/later to have its id"
-    is_waiting(serving, f"{UNSEEN}spec.forProvider.connectionGroupIdRef: {waits}")
+    is_waiting(serving, f"{KEPT}spec.forProvider.connectionGroupIdRef: {waits}")
+
+
+WEB_ACL = {"customizations": {"webAcl": {"action": "override", "arnRef": {"name": "later"}}}}
+ACL_MISSING = (
+    "spec.forProvider.customizations.webAcl.arnRef: WebACL shop/later of provider-upjet-aws does not exist"
+)
+
+
+def test_a_web_acl_that_is_not_there_is_waited_for(aws, serving):
+    """Without it, the tenant would lose the one that it has."""
+    serving.edit(**WEB_ACL, **CHANGED)
+    serving.reconcile()
+    is_waiting(serving, f"{UNSEEN}cannot resolve references: {ACL_MISSING}")
+    assert serving.stored["status"]["observedGeneration"] == 1, "AWS was not looked at for the change"
 
 
 def test_a_change_whose_config_is_not_there_is_in_progress(aws, serving):

@@ -228,3 +228,46 @@ def test_a_tenant_that_is_being_deleted_does_not_get_another_plan(
         confirm = {"metadata": {"annotations": {"edgetenants.io/confirm": word}}}
         claims.reader.patch("edt", old, claims.namespace, confirm)
         claims.wait("the tenant to go", lambda: not claims.tenants("back"), 120)
+
+
+def test_what_a_claim_says_of_a_tenant_whose_deletion_is_held_under_its_former_plan(
+    claims: Claims, world: World
+) -> None:
+    """The claim takes its change of isolation back, with the plan under which the tenant was created."""
+    strict = {"distributionId": "E1EDGETENANTS", "deletionProtection": True, "allow": {"maxPerDomain": 2}}
+    lax = {"distributionId": "E1EDGETENANTS", "allow": {"onDelete": ["Delete", "Orphan"]}}
+    with added_plans(world, {"strict": strict, "lax": lax}):
+        claims.apply(claims.claim("held", plan="lax"))
+        claims.wait_ready("held", seconds=90)
+        old = claims.managed("held")["metadata"]["name"]
+        read = lambda: claims.get(old, "edt")  # noqa: E731
+        claims.patch("held", {"plan": "strict"})
+        claims.wait("the protection", lambda: read()["spec"].get("deletionProtection"))
+        claims.wait_ready("held", seconds=90)
+        claims.patch("held", {"isolation": "PerDomain"})
+        blocked = claims.wait("the token", lambda: told(claims.get("held"), "Blocked", "AwaitingApproval"))
+        token = blocked["message"].partition("edgetenants.io/confirm: ")[2].split()[0]
+        confirm = {"metadata": {"annotations": {"edgetenants.io/confirm": token}}}
+        claims.reader.patch("tenantclaim", "held", claims.namespace, confirm)
+        claims.wait("the hold", lambda: told(read(), "Ready", "DeletionHeld"), 60)
+        before = read()["spec"]
+
+        claims.patch("held", {"isolation": "Shared", "plan": "lax", "onDelete": "Orphan", "suspended": True})
+        says = lambda type_: condition(claims.get("held"), type_).get("message", "")  # noqa: E731
+        claims.wait("the claim to say so", lambda: "still serves" in says("Suspended"), 60)
+        serves = f"DistributionTenant {old}, a former tenant of the claim, still serves"
+        claims.wait("it to say which", lambda: serves in says("Live"), 60)
+        claims.patch("held", {"suspended": False})
+        claims.wait("the claim to say who serves", lambda: "Former tenants" in says("Degraded"), 60)
+        assert claims.get("held")["status"]["domainsReady"] == "1/1"
+        assert read()["spec"] == before, "the deletion goes on under another plan"
+
+        # The way out that the claim describes.
+        claims.reader.patch("edt", old, claims.namespace, {"spec": {"managementPolicies": ["Observe"]}})
+        claims.wait_ready("held", seconds=120)
+        assert len(claims.tenants("held")) == 1
+        claims.patch("held", {"onDelete": "Delete"})
+        delete = lambda: claims.managed("held")["spec"].get("managementPolicies") == ["*"]  # noqa: E731
+        claims.wait("the policy", delete, 60)
+        claims.delete("held")
+        claims.wait_gone(["held"])

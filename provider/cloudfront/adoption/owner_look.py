@@ -312,7 +312,7 @@ def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> M
     proofs from the same moment, that of the older resource does."""
     peers: tuple[Managed, ...] = tuple(find_peers(mr, judgement.names(seen)))
     # A peer that only observes now renews no proof, so its old one would contest the others forever.
-    writing = frozenset(peer.uid for peer in peers if judgement.writes(peer))
+    writing = frozenset(peer.uid for peer in peers if _may_write(peer))
     proofs.keep_only(seen.id, writing | {mr.uid})
     proven = [peer for peer in peers if judgement.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
     if proofs.held(mr.uid, seen.id):
@@ -320,6 +320,10 @@ def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> M
     if proven or judgement.recorded(mr, seen):
         return next(iter(proven), None)
     return judgement.rival(mr, seen, peers)
+
+
+def _may_write(peer: Managed) -> bool:
+    return judgement.writes(peer) and not judgement.lets_go(peer)
 
 
 def _judge(mr: Managed, seen: Seen, account: AccountAccess) -> Ownership:
@@ -357,7 +361,7 @@ def _is_held(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) ->
     resource that only observes now has given it up; in another namespace, that does not count."""
     own = identity.namespace_of(mr)
     peers = find_peers(mr, judgement.names(seen))
-    keeping = (peer for peer in peers if judgement.writes(peer) or identity.namespace_of(peer) != own)
+    keeping = (peer for peer in peers if _may_write(peer) or identity.namespace_of(peer) != own)
     return any(proofs.held(peer.uid, seen.id) for peer in keeping)
 
 

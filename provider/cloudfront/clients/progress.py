@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from apis.conditions import NOT_DONE, InSyncReason, ReconcilingReason, TenantConditionType
+from apis.conditions import AS_IT_IS, NOT_DONE, InSyncReason, ReconcilingReason, TenantConditionType
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, ExternalClient, Observation
@@ -25,7 +25,6 @@ __all__ = ["ProgressClient", "held_up", "unresolved", "waiting"]
 Conditions = tuple[Condition, ...]
 
 _UNSEEN: Final = "The spec has changed since the provider last read from AWS"
-_AS_IT_IS: Final = "A field whose reference cannot be resolved keeps its value in AWS"
 _GOING: Final = "A change waits to be sent to AWS or is being rolled out; InSync shows which."
 _STABLE: Final = "No change is in progress."
 _OWED: Final = frozenset({InSyncReason.UPDATE_PENDING, InSyncReason.DRIFT_DETECTED})
@@ -101,7 +100,7 @@ def unresolved(mr: Managed, cause: str, told: Conditions) -> Conditions:
         type=TenantConditionType.IN_SYNC.value,
         status=ConditionStatus.FALSE,
         reason=InSyncReason.UPDATE_PENDING.value,
-        message=f"{kept}{_AS_IT_IS}{NOT_DONE}{without_request_id(cause)}",
+        message=f"{kept}{AS_IT_IS}{NOT_DONE}{without_request_id(cause)}",
     )
     return (waits, *_reconciling(mr, (*told, waits), settled=False))
 
@@ -117,7 +116,7 @@ def _unsent(mr: Managed) -> tuple[str, str] | None:
     if last is None:
         return None
     told, mark, _ = last.message.partition(NOT_DONE)
-    if _is_false(last) and last.reason in _OWED and mark:
+    if _is_false(last) and last.reason in _OWED and mark and AS_IT_IS not in told:
         return last.reason, told
     looked_at = last.observed_generation
     if looked_at is not None and looked_at < mr.generation:

@@ -20,7 +20,7 @@ from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.meta import MalformedAnnotation, creation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies, permissions
 from provider.cloudfront.ownership.proofs import Proof, Resource
-from provider.cloudfront.state import applied, creating, identity
+from provider.cloudfront.state import applied, creating, identity, leaving
 from provider.cloudfront.state.observed import account_of
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "believed",
     "foreign_account",
     "is_older",
+    "lets_go",
     "made",
     "may_exist",
     "names",
@@ -133,8 +134,13 @@ def is_older(mr: Managed, other: Managed) -> bool:
     return _age(mr) < _age(other)
 
 
+def lets_go(mr: Managed) -> bool:
+    """It is being deleted and leaves its external resource in AWS, so it writes nothing more to it."""
+    return mr.deleted and not leaving.deletes(mr)
+
+
 def _rivals(mr: Managed, other: Managed, seen: Resource) -> bool:
-    if not alike(mr, other):
+    if not alike(mr, other) or lets_go(other):
         return False
     if other.at_provider.get("id"):
         return bool(other.at_provider["id"] == seen.id)

@@ -10,12 +10,13 @@ import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import structlog
 
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
-from edgetenants_runtime.api.conditions import ConditionType, ReadyReason
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType, ReadyReason
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.external import Change, Disconnects, ExternalClient, Observation
@@ -26,9 +27,10 @@ from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.status_writer import StatusWriter
 from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, step
-from edgetenants_runtime.rules import immutable, late_init, meta, policies
+from edgetenants_runtime.rules import immutable, late_init, meta, policies, references
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.policies import Permissions
+from edgetenants_runtime.rules.references import Resolved
 
 __all__ = ["Reconciler"]
 
@@ -75,8 +77,9 @@ class _Creations:
     """Every creation since the last success was clearly rejected: no external resource can appear."""
     unanswered_at: float | None = None
     """When the last creation with unknown result ended, as `Collaborators.uptime`."""
-    absent_until: float | None = None
-    """Until then, as `Collaborators.uptime`, a resource that waits for a reference counts as absent."""
+    absent: tuple[str, float] | None = None
+    """The external name that was not found while the resource waited for a reference, and until when that
+    counts, as `Collaborators.uptime`."""
     unwritten: Mapping[str, str] = field(default_factory=dict)
     """Annotations with the result of the last creation that could not be written yet, including the name that
     the external API chose."""
@@ -96,17 +99,17 @@ class _Known:
             return self._creations.get(uid, _Creations())
 
     def saw(self, uid: str) -> None:
-        self._note(uid, replace(self.of(uid), seen=True, absent_until=None))
+        self._note(uid, replace(self.of(uid), seen=True, absent=None))
 
-    def absent(self, uid: str, until: float) -> None:
-        self._note(uid, replace(self.of(uid), absent_until=until))
+    def absent(self, uid: str, external_name: str, until: float) -> None:
+        self._note(uid, replace(self.of(uid), absent=(external_name, until)))
 
-    def is_absent(self, uid: str, uptime: float) -> bool:
-        until = self.of(uid).absent_until
-        return until is not None and uptime < until
+    def is_absent(self, uid: str, external_name: str | None, uptime: float) -> bool:
+        absent = self.of(uid).absent
+        return absent is not None and absent[0] == external_name and uptime < absent[1]
 
     def begin_creation(self, uid: str) -> None:
-        self._note(uid, replace(self.of(uid), seen=False, refused=False, absent_until=None))
+        self._note(uid, replace(self.of(uid), seen=False, refused=False, absent=None))
 
     def refused(self, uid: str) -> None:
         self._note(uid, replace(self.of(uid), refused=True))
@@ -144,6 +147,8 @@ class _Pass(StatusWriter):
         """No earlier creation has an unknown result."""
         self.unannounced = False
         """The creation was not sent, as the runtime could not announce it."""
+        self.later = Resolved({})
+        """The result of the references."""
 
     def run(self) -> Outcome:
         try:
@@ -180,8 +185,8 @@ class _Pass(StatusWriter):
     def connected(self, client: ExternalClient) -> Outcome:
         with step(Step.OBSERVE):
             self.observe(client)
-        if self.unresolved is not None:
-            self.go_on_without(self.unresolved)
+        if self.later.unresolved is not None:
+            self.go_on_without(self.later.unresolved)
         if self.may_not_show_yet():
             return self.await_existence()
         if self.mr.deleted:
@@ -298,7 +303,7 @@ class _Pass(StatusWriter):
             return
         try:
             found = self.deps.resolve(self.mr)
-            if found.unresolved is not None and self.known.is_absent(self.mr.uid, self.deps.uptime()):
+            if found.unresolved is not None and self.counts_as_absent():
                 raise found.unresolved
         except (ExternalError, NotYet):
             if self.mr.external_name is not None and names.FINALIZER not in self.mr.finalizers:
@@ -308,26 +313,56 @@ class _Pass(StatusWriter):
         # Written with the next write of metadata, like the external name.
         self.resolved = found.patch
         self.mr = self.mr.with_spec(self.resolved)
-        if found.unresolved is not None:
-            self.unresolved = StepFailed(Step.RESOLVE, found.unresolved)
+        self.later = found
 
-    def go_on_without(self, unresolved: StepFailed) -> None:
+    def counts_as_absent(self) -> bool:
+        """Another look would cost a request for nothing, every few seconds, for each resource that waits for
+        a reference."""
+        if self.request_to_handle():
+            return False
+        return self.known.is_absent(self.mr.uid, self.mr.external_name, self.deps.uptime())
+
+    def go_on_without(self, unresolved: ExternalError | NotYet) -> None:
         """Reconcile an existing external resource without the field that waits for its reference: otherwise
         the author of the reference would keep every other change from it."""
         if not self.seen.exists:
-            if self.mr.external_name is not None:
-                with step(Step.HOLD):
-                    # It may have been created meanwhile, or exist as a predecessor's.
-                    self.hold()
-            self.known.absent(self.mr.uid, self.deps.uptime() + self.poll_seconds)
-            self.seen, self.looked, self.unresolved = Observation(exists=False), False, None
-            raise unresolved
-        self.unresolved = later = StepFailed(Step.FOLLOW_LATER, unresolved.cause)
-        match later.cause:
-            case NotYet() as not_yet:
-                self.tell(EventReason.PENDING, not_yet.message)
+            self.await_reference(unresolved)
+        if self.later.at_creation:
+            return
+        self.unresolved = later = StepFailed(Step.FOLLOW_LATER, unresolved)
+        match unresolved:
+            case NotYet():
+                self.tell(EventReason.PENDING, unresolved.message)
             case _:
                 self.tell(later.step.value.reason, later.message, type_=EventType.WARNING)
+
+    def await_reference(self, unresolved: ExternalError | NotYet) -> NoReturn:
+        """There is nothing to reconcile until the reference is resolved."""
+        if self.mr.external_name is not None:
+            with step(Step.HOLD):
+                # It may have been created meanwhile, or exist as a predecessor's.
+                self.hold()
+            if self.nothing_can_appear():
+                self.known.absent(self.mr.uid, self.mr.external_name, self.deps.uptime() + self.poll_seconds)
+        ready = self.mr.condition(ConditionType.READY)
+        if ready is not None and ready.status is ConditionStatus.TRUE:
+            # It was there before: what was seen now is what it misses. Otherwise, what was seen is about an
+            # external resource without the field, and the reference's error has a Ready condition.
+            said = (references.not_ready(unresolved.message), *self.seen.conditions)
+            unresolved = unresolved.but(conditions=said)
+        self.seen, self.looked = Observation(exists=False), False
+        raise StepFailed(Step.RESOLVE, unresolved)
+
+    def nothing_can_appear(self) -> bool:
+        """No creation was started that may still have an effect."""
+        creation = meta.creation(self.mr.annotations)
+        if creation.incomplete or creation.succeeded is not None:
+            return False
+        return self.known.of(self.mr.uid).unanswered_at is None
+
+    def without_later(self) -> Managed:
+        """The managed resource without the former values of fields that wait for their references."""
+        return self.mr.with_spec(self.later.left_out)
 
     def hold_what_can_be_looked_for(self) -> None:
         try:
@@ -340,7 +375,7 @@ class _Pass(StatusWriter):
 
     def observe(self, client: ExternalClient) -> None:
         try:
-            self.seen = seen = client.observe(self.mr)
+            self.seen = seen = client.observe(self.without_later())
         except NotYet:
             if not self.mr.deleted and self.mr.external_name is not None:
                 # It may exist, as a predecessor's. A deletion meanwhile must look for it.
@@ -599,7 +634,7 @@ class _Pass(StatusWriter):
         _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
         with step(Step.UPDATE):
             immutable.check(self.kind, self.seen.diff)
-            change = client.update(self.mr, self.seen)
+            change = client.update(self.without_later(), self.seen)
         unpublished = self.unpublished(change.connection_details)
         self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
         if change.drifted:

@@ -136,10 +136,15 @@ class StatusWriter:
             return {}
         return connector.deletion_record(self.mr)
 
+    def request_to_handle(self) -> str:
+        """When a reconcile was requested, if that is not acknowledged yet."""
+        requested = cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
+        return "" if requested == self.mr.status.get("lastHandledReconcileAt") else requested
+
     def handled_request(self) -> dict[str, str]:
         """The status field that acknowledges a requested reconcile, if one was requested."""
-        requested = cut(self.mr.annotations.get(names.RECONCILE_REQUESTED_AT) or "", LONGEST_REQUEST)
-        if not requested or self.mr.paused or requested == self.mr.status.get("lastHandledReconcileAt"):
+        requested = self.request_to_handle()
+        if not requested or self.mr.paused:
             return {}
         self.tell(EventReason.REQUEST_HANDLED, f"Handled the reconcile requested at {requested}")
         return {"lastHandledReconcileAt": requested}

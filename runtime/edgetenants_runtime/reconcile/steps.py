@@ -73,7 +73,8 @@ class Step(Enum):
     CONNECT = Says(EventReason.CANNOT_CONNECT, "connect failed")
     OBSERVE = Says(EventReason.CANNOT_OBSERVE, "observe failed")
     FOLLOW_LATER = Says(
-        EventReason.CANNOT_RESOLVE, "the rest of the spec is reconciled, but references cannot be resolved"
+        EventReason.CANNOT_RESOLVE,
+        "references cannot be resolved, and the rest of the spec does not wait for them",
     )
     JUDGE_DELETION = Says(
         EventReason.CANNOT_DELETE, "cannot determine whether the deletion is held", deleting()

@@ -14,6 +14,7 @@ To replace a stale value, clear the field or set the policy Always.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -90,7 +91,12 @@ class Resolved:
     patch: Mapping[str, Any]
     """The JSON merge patch of spec that fills in the referenced values; empty if nothing is to be written."""
     unresolved: ExternalError | NotYet | None = None
-    """Why a field that may follow later could not be resolved (ReferenceField.follows_later); the first."""
+    """Why a field that may follow later could not be resolved (ReferenceField.follows_later)."""
+    left_out: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """The JSON merge patch of spec that removes former values of such fields. It is not written: it is for an
+    external resource that keeps what it has meanwhile."""
+    at_creation: bool = False
+    """`unresolved` is about initProvider, so an external resource that exists does not need it."""
 
 
 class _Unresolved(Exception):  # noqa: N818 - names a state
@@ -110,15 +116,22 @@ def resolve(mr: Managed, fields: Sequence[ReferenceField], lookup: Lookup) -> Re
         KubeError: the API server does not respond.
     """
     patch: dict[str, Any] = {}
-    unresolved: ExternalError | NotYet | None = None
+    later: list[tuple[Ask, ExternalError | NotYet]] = []
     for ask in asks(mr, fields):
         try:
             patch = overlaid(patch, _resolved(ask, mr, lookup))
         except (ExternalError, NotYet) as why:
             if not ask.field.follows_later:
                 raise
-            unresolved = unresolved or why
-    return Resolved(patch, unresolved)
+            later.append((ask, why))
+    if not later:
+        return Resolved(patch)
+    first, unresolved = later[0]
+    left_out: dict[str, Any] = {}
+    for ask, _ in later:
+        left_out = overlaid(left_out, {ask.block: nested(ask.field.field, None)})
+    # Those of initProvider come last.
+    return Resolved(patch, unresolved, left_out, at_creation=first.block == "initProvider")
 
 
 def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
@@ -137,18 +150,13 @@ def describe(target: ReferenceTarget, key: ObjectKey) -> str:
     return f"{target.kind} {key}" + (f" of {target.provider}" if target.provider else "")
 
 
-def not_ready(mr: Managed, message: str) -> tuple[Condition, ...]:
-    """Ready while a field is unresolved; empty if the resource is Ready, which it then remains."""
-    ready = mr.condition(ConditionType.READY)
-    if ready is not None and ready.status is ConditionStatus.TRUE:
-        return ()
-    return (
-        Condition(
-            type=ConditionType.READY,
-            status=ConditionStatus.FALSE,
-            reason=ReadyReason.CREATING,
-            message=message,
-        ),
+def not_ready(message: str) -> Condition:
+    """Ready while a field is unresolved."""
+    return Condition(
+        type=ConditionType.READY,
+        status=ConditionStatus.FALSE,
+        reason=ReadyReason.CREATING,
+        message=message,
     )
 
 
@@ -280,7 +288,10 @@ def _reference(ask: Ask, key: ObjectKey) -> dict[str, str]:
 
 
 def _told(mr: Managed, message: str, *, waiting: bool = False) -> ExternalError | NotYet:
-    conditions = not_ready(mr, message)
+    ready = mr.condition(ConditionType.READY)
+    # What is Ready remains so.
+    serves = ready is not None and ready.status is ConditionStatus.TRUE
+    conditions = () if serves else (not_ready(message),)
     if waiting:
         return NotYet(message, after=_LOOK_AGAIN, conditions=conditions)
     return ExternalError(message, conditions=conditions, retry=Retry.real_backoff())

@@ -27,7 +27,7 @@ BOXES = kinds_of(BOX)[0]
 OBSERVE, UPDATE = "external observe acme", "external update acme"
 ASKED = {"boxIdRef": {"name": "a"}}
 MISSING = "spec.forProvider.boxIdRef: Box shop/a does not exist"
-REST = "the rest of the spec is reconciled, but references cannot be resolved"
+REST = "references cannot be resolved, and the rest of the spec does not wait for them"
 WAITING = "spec.forProvider.boxIdRef: waiting for Box shop/a to have its id"
 
 

@@ -173,6 +173,7 @@ ELSEWHERE = {
     Step.INITIALIZE,
     Step.CREATION_GUARD,
     Step.RESOLVE,
+    Step.FOLLOW_LATER,
     Step.DISCONNECT,
     Step.REPORT,
 }

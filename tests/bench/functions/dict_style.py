@@ -51,10 +51,11 @@ def tenant(claim: dict, plan: dict, domain: str, seen: dict) -> dict:
         "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
         "kind": "DistributionTenant",
         "metadata": {
+            "labels": {"edgetenants.io/claim": digest(f"{metadata['namespace']}/{metadata['name']}")},
             "annotations": {
                 "crossplane.io/external-name": name,
                 "edgetenants.io/plan": f"{spec['plan']}, Composition {composition}",
-            }
+            },
         },
         "spec": {
             "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},

@@ -24,6 +24,7 @@ import (
 const (
 	externalName = "crossplane.io/external-name"
 	planName     = "edgetenants.io/plan"
+	claimLabel   = "edgetenants.io/claim"
 )
 
 // Function composes a DistributionTenant for each domain of a claim.
@@ -160,7 +161,10 @@ func (c *claim) tenant(t *tenant) *composed.Unstructured {
 	cd.Object = map[string]any{
 		"apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
 		"kind":       "DistributionTenant",
-		"metadata":   map[string]any{"annotations": map[string]any{externalName: name, planName: c.planName}},
+		"metadata": map[string]any{
+			"labels":      map[string]any{claimLabel: digest(c.namespace + "/" + c.name)},
+			"annotations": map[string]any{externalName: name, planName: c.planName},
+		},
 		"spec": map[string]any{
 			"providerConfigRef": map[string]any{"kind": "ClusterProviderConfig", "name": "default"},
 			"forProvider": map[string]any{

@@ -62,7 +62,7 @@ def test_a_claim_and_what_it_becomes(put: Any) -> None:
     assert tenant["metadata"] == {
         "generateName": "acme-",
         "namespace": "shop",
-        "labels": {"crossplane.io/composite": "acme"},
+        "labels": {"crossplane.io/composite": "acme", "edgetenants.io/claim": "e8ff35dcd8b3fe19cd92"},
         "annotations": {
             "crossplane.io/composition-resource-name": "tenant",
             "crossplane.io/external-name": "shop.acme",

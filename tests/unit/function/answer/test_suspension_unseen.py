@@ -40,7 +40,7 @@ def conditions(req: fnv1.RunFunctionRequest, *found: dict[str, Any]) -> dict[str
 
 
 def test_a_tenant_that_waits_for_its_group_alone_is_observed() -> None:
-    rest = "the rest of the spec is reconciled, but references cannot be resolved: no group"
+    rest = "references cannot be resolved, and the rest of the spec does not wait for them: no group"
     told = conditions(suspension(synced("ReconcileError", rest)))
     assert told["Suspended"][:2] == ("True", "ManuallySuspended")
 

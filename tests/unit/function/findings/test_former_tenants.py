@@ -8,7 +8,7 @@ import pytest
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 
 from function import fn
-from function.findings.former_tenants import NESTED_REQUIREMENT, REQUIREMENT
+from function.findings.former_tenants import NESTED_REQUIREMENT, OWN_REQUIREMENT, REQUIREMENT
 from tests.unit.function import building
 from tests.unit.function.test_cases import LEGACY
 
@@ -186,7 +186,7 @@ def former(name: str = "acme-before", **status: Any) -> dict[str, Any]:
 
 
 def reconciled(req: fnv1.RunFunctionRequest, *found: dict[str, Any]) -> fnv1.RunFunctionResponse:
-    return building.reconcile(req, {REQUIREMENT: found})
+    return building.reconcile(req, {OWN_REQUIREMENT: found})
 
 
 def suspended(rsp: fnv1.RunFunctionResponse) -> tuple[str, str, str]:
@@ -194,10 +194,14 @@ def suspended(rsp: fnv1.RunFunctionResponse) -> tuple[str, str, str]:
 
 
 def test_a_suspended_claim_requires_the_tenants_with_its_label() -> None:
-    selector = building.run(asked()).requirements.resources[REQUIREMENT]
-
-    assert (selector.kind, selector.namespace) == ("DistributionTenant", "shop")
-    assert dict(selector.match_labels.labels) == {"crossplane.io/composite": "acme"}
+    """By Crossplane's label, which tenants of earlier versions have, and by the function's, which those have
+    that Crossplane deletes."""
+    found = building.run(asked()).requirements.resources
+    for each in found.values():
+        assert (each.kind, each.namespace) == ("DistributionTenant", "shop")
+    tenant = building.desired(building.run(asked()))["tenant"]
+    assert dict(found[REQUIREMENT].match_labels.labels) == {"crossplane.io/composite": "acme"}
+    assert dict(found[OWN_REQUIREMENT].match_labels.labels) == tenant["metadata"]["labels"]
 
 
 def test_a_composite_with_the_label_of_another_one_requires_those_with_its_name_too() -> None:
@@ -205,13 +209,13 @@ def test_a_composite_with_the_label_of_another_one_requires_those_with_its_name_
     nested = {"labels": {"crossplane.io/composite": "parent"}, "ownerReferences": [controller]}
     req = asked(xr={"metadata": nested})
     required = building.run(req).requirements.resources
-    labels = {name: each.match_labels.labels["crossplane.io/composite"] for name, each in required.items()}
-    assert labels == {REQUIREMENT: "acme", NESTED_REQUIREMENT: "parent"}
+    label = "crossplane.io/composite"
+    labels = {name: dict(each.match_labels.labels).get(label) for name, each in required.items()}
+    assert labels == {OWN_REQUIREMENT: None, REQUIREMENT: "acme", NESTED_REQUIREMENT: "parent"}
 
     for name in labels:
-        found = {REQUIREMENT: (), NESTED_REQUIREMENT: (), name: [former()]}
-        assert suspended(building.reconcile(req, found))[0] == "False"
-    assert suspended(building.reconcile(req, {REQUIREMENT: (), NESTED_REQUIREMENT: ()}))[0] == "True"
+        assert suspended(building.reconcile(req, {name: [former()]}))[0] == "False"
+    assert suspended(building.reconcile(req))[0] == "True"
 
 
 def test_a_legacy_claim_requires_them_by_the_claims_labels() -> None:

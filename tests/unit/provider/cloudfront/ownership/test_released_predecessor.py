@@ -1,0 +1,83 @@
+"""Two resources with one tenant: the former is being deleted and leaves it in AWS, so the latter owns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgetenants_runtime.managed import Managed
+from tests.unit.provider.world import FOR_PROVIDER, World, managed
+
+KEEP = ["Observe", "Create", "Update", "LateInitialize"]
+OURS, OTHERS = "finalizer.managedresource.crossplane.io", "example.org/other"
+
+
+class Pair:
+    """A former resource that keeps its tenant, and its successor."""
+
+    def __init__(self, policies: list[str], **for_provider: Any) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        former = self._named("old", "acme-1", managementPolicies=policies)
+        self.former = self._world(former)
+        self.former.settle()
+        self.former.delete()
+        asked = FOR_PROVIDER | for_provider
+        later = self._named("new", "acme-2", asked, created="2026-01-02T00:00:00Z")
+        self.later = self._world(later, cloudfront=self.former.cloudfront)
+        self.later.memory, self.later.clock = self.former.memory, self.former.clock
+
+    def _named(self, uid: str, name: str, *args: Any, **changes: Any) -> dict[str, Any]:
+        obj = managed(*args, uid=uid, **changes)
+        obj["metadata"] |= {"name": name, "finalizers": [OURS]}
+        self.objects[uid] = obj
+        return obj
+
+    def _world(self, obj: dict[str, Any], **given: Any) -> World:
+        def everyone() -> list[Managed]:
+            return [Managed(each) for each in self.objects.values()]
+
+        return World(
+            obj, peers=lambda mr, _: [e for e in everyone() if e.uid != mr.uid], everyone=everyone, **given
+        )
+
+    def go_on(self) -> None:
+        for _ in range(8):
+            if self.later.gone:
+                return
+            self.later.cloudfront.deploy()
+            self.later.reconcile()
+            self.later.clock.advance(60)
+
+    @property
+    def tenants(self) -> list[Any]:
+        return list(self.later.cloudfront.tenants.values())
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("finalizer", [OURS, OTHERS])
+def test_the_successor_is_deleted_with_its_tenant(restarted: bool, finalizer: str) -> None:
+    pair = Pair(KEEP)
+    pair.objects["old"]["metadata"]["finalizers"] = [finalizer]
+    pair.later.reconcile()
+    pair.later.delete()
+    if restarted:
+        pair.former.restart()
+        pair.later.memory = pair.former.memory
+    pair.go_on()
+    assert pair.later.gone
+    assert not pair.tenants
+
+
+def test_the_successor_changes_the_tenant() -> None:
+    pair = Pair(KEEP, enabled=False)
+    pair.objects["old"]["metadata"]["finalizers"] = [OTHERS]
+    pair.go_on()
+    assert [each.enabled for each in pair.tenants] == [False]
+
+
+def test_a_tenant_that_is_deleted_with_the_former_one_is_waited_for() -> None:
+    pair = Pair(["*"], enabled=False)
+    pair.go_on()
+    assert [each.enabled for each in pair.tenants] == [True]
+    assert "acme-1, which manages it and is being deleted" in str(pair.later.error)
