@@ -296,7 +296,9 @@ def deletion(seen: ObservedTenant) -> Finding:
     if paused(seen):
         return Finding(LiveReason.FAILED, _unpause(seen))
     if ready.reason in _HOLDING:
-        return Finding(TenantReadyReason(ready.reason), f"{name}: {_said(seen, ready)}")
+        # The claim may have another plan by now, which is not what protects the tenant.
+        why = _said(seen, ready).replace("spec.deletionProtection is on", "its deletionProtection is on")
+        return Finding(TenantReadyReason(ready.reason), f"{name}: {why}")
     # The provider waits for other controllers' finalizers without an error: Synced is True and names them.
     waits = synced.holds and synced.message and not _ACT.search(synced.message)
     if synced.denied or waits:

@@ -40,7 +40,7 @@ def with_former_tenants(
     theirs = {domain for each in holders for domain in each.domain_states}
     if found.reason in IN_CONFLICT and theirs.issuperset(wanted.domains):
         return told
-    return replace(found, message=f"{told.message} {found.message}")
+    return replace(found, message=f"{told.message.rstrip('.')}. {found.message}")
 
 
 def _goes(seen: ObservedTenant) -> bool:

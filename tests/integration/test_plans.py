@@ -255,8 +255,9 @@ def test_what_a_claim_says_of_a_tenant_whose_deletion_is_held_under_its_former_p
         claims.patch("held", {"isolation": "Shared", "plan": "lax", "onDelete": "Orphan", "suspended": True})
         says = lambda type_: condition(claims.get("held"), type_).get("message", "")  # noqa: E731
         claims.wait("the claim to say so", lambda: "still serves" in says("Suspended"), 60)
-        serves = f"DistributionTenant {old}, a former tenant of the claim, still serves"
-        claims.wait("it to say which", lambda: serves in says("Live"), 60)
+        assert f"DistributionTenant {old}, a former tenant of the claim" in says("Suspended")
+        assert "plans.lax.deletionProtection" not in says("Suspended"), "another plan has it"
+        claims.wait("it to say what waits", lambda: f"waits for DistributionTenant {old}" in says("Live"), 60)
         claims.patch("held", {"suspended": False})
         claims.wait("the claim to say who serves", lambda: "Former tenants" in says("Degraded"), 60)
         assert claims.get("held")["status"]["domainsReady"] == "1/1"

@@ -8,8 +8,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "settings that only AWS has are not to be reviewed",
         "answer/conditions.py",
-        " for name, said in in_sync if said.holds and said.message]\n",
-        " for name, said in in_sync if False]\n",
+        " for name, said in in_sync if (message := _unset(said))]\n",
+        " for name, said in in_sync if False and (message := _unset(said))]\n",
         "a claim keeps what an earlier plan allowed, and nothing says so",
         ("unit/function/test_cases.py",),
     ),

@@ -205,7 +205,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "a proof of who only looks by now is kept",
         "cloudfront/adoption/owner_look.py",
-        "    writing = frozenset(peer.uid for peer in peers if judgement.writes(peer))\n",
+        "    writing = frozenset(peer.uid for peer in peers if _may_write(peer))\n",
         "    writing = frozenset(peer.uid for peer in peers)\n",
         "tags are read at each poll for ever, once the former resource of a tenant only looks at it",
         (f"{_PROOF}::test_who_only_looks_by_now_contests_nothing",),
@@ -213,7 +213,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "who only looks by now keeps what lost its tags",
         "cloudfront/adoption/owner_look.py",
-        "for peer in peers if judgement.writes(peer) or identity.namespace_of(peer) != own)",
+        "for peer in peers if _may_write(peer) or identity.namespace_of(peer) != own)",
         "for peer in peers)",
         "what a namespace let go on purpose cannot be adopted there until the provider starts anew",
         (f"{_PROOF}::test_who_only_looks_by_now_keeps_nothing_from_who_is_given_it",),
@@ -325,5 +325,13 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "        except ZeroDivisionError as error:\n",
         "no tenant with a domain of that ConfigMap can be deleted",
         ("unit/provider/records/test_config_maps.py::test_a_full_config_map_holds_up_nobody",),
+    ),
+    Mutation(
+        "what lets its tenant go keeps its successor away",
+        "cloudfront/ownership/judgement.py",
+        "return mr.deleted and not leaving.deletes(mr)",
+        "return False",
+        "a tenant stays in AWS without a resource, though the last word was to delete it",
+        ("unit/provider/cloudfront/ownership/test_released_predecessor.py",),
     ),
 )

@@ -385,8 +385,8 @@ TELLING = (
     Mutation(
         "a requested reconcile is handled for ever",
         "reconcile/status_writer.py",
-        ' or requested == self.mr.status.get("lastHandledReconcileAt"):',
-        ":",
+        'return "" if requested == self.mr.status.get("lastHandledReconcileAt") else requested',
+        "return requested",
         "an event at each poll",
         GUARDS,
     ),

@@ -298,8 +298,9 @@ def refuse_beside(
         ready = other.condition(ConditionType.READY)
         if held and ready and ready.reason == Reason.DELETION_HELD and other.namespace == mr.namespace:
             held = (
-                f"{held}. To take the {noun(mr)} over as it is, do not confirm that deletion. Instead, set "
-                f"spec.managementPolicies of {where} to [Observe]"
+                f"{held}. To take the {noun(mr)} over, do not confirm that deletion. Instead, set "
+                f"spec.managementPolicies of {where} to [Observe]. This resource then changes it to its own "
+                "spec"
             )
         said = (not_ready(Reason.DELETION_HELD, f"{words}. {held}"),) if held else ()
         words = f"{words}. {held or 'No action is needed'}"

@@ -55,7 +55,7 @@ def test_domains_that_a_former_tenant_serves_are_not_told_to_be_down(reason: str
     assert (holds, found) == ("False", "DeletionHeld")
     assert message == (
         "DistributionTenant acme-before, a former tenant of the claim, still serves acme.example.com, "
-        "shop.acme.com. DistributionTenant acme-before: plans.standard.deletionProtection is on. To delete "
+        "shop.acme.com. DistributionTenant acme-before: its deletionProtection is on. To delete "
         "it, set the annotation edgetenants.io/confirm of DistributionTenant acme-before to 04e9b605. The "
         "claim needs its domains: after the deletion, they are not served until another tenant has them. To "
         "keep them served, do not confirm. Instead, set spec.managementPolicies of DistributionTenant "

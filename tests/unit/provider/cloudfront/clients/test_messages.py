@@ -267,8 +267,9 @@ def test_a_requested_reconcile_looks_where_dns_leads_at_once():
 
 
 ON_HOLD = (
-    "is on hold; its Ready condition says how to proceed. To take the tenant over as it is, do not confirm "
-    "that deletion. Instead, set spec.managementPolicies of DistributionTenant acme to [Observe]"
+    "is on hold; its Ready condition says how to proceed. To take the tenant over, do not confirm that "
+    "deletion. Instead, set spec.managementPolicies of DistributionTenant acme to [Observe]. This resource "
+    "then changes it to its own spec"
 )
 
 
