@@ -198,3 +198,89 @@ def test_a_connector_that_cannot_see_it_tells_nothing() -> None:
     world = world_of(external=GuardedConnector(external, lambda: True, Unseen()))
     world.reconcile()
     assert "Fresh" not in conditions_of(world.mr)
+
+
+def stored(world: World) -> dict[str, Any]:
+    found = world.objects.find(KIND, world.key)
+    assert found is not None
+    return found
+
+
+def looks(world: World) -> int:
+    return sum(entry.startswith("external observe") for entry in world.journal)
+
+
+@pytest.mark.parametrize("changed", [names.EXTERNAL_NAME, names.RECONCILE_REQUESTED_AT])
+def test_another_name_and_a_request_are_followed_by_a_look(changed: str) -> None:
+    world = world_of()
+    for _ in range(2):
+        world.reconcile()
+    assert looks(world) == 1
+    mr = stored(world)
+    mr["metadata"]["annotations"][changed] = "other"
+    world.objects.put(KIND, mr)
+    world.reconcile()
+    assert looks(world) == 2
+
+
+def test_what_may_still_appear_is_looked_for_each_time() -> None:
+    world = world_of()
+    mr = stored(world)
+    mr["metadata"]["annotations"][names.EXTERNAL_CREATE_PENDING] = "2026-01-01T00:00:00Z"
+    world.objects.put(KIND, mr)
+    for _ in range(3):
+        world.reconcile()
+    assert looks(world) == 3
+
+
+def test_what_was_ready_and_is_gone_is_not_ready() -> None:
+    world = world_of()
+    world.external.toys["acme"] = 1
+    world.settle()
+    assert conditions_of(world.mr)["Ready"] == "True/Available"
+    del world.external.toys["acme"]
+    world.reconcile()
+    assert conditions_of(world.mr)["Ready"] == "False/Creating"
+    assert world.external.created == 0
+
+
+def test_a_former_value_is_left_out() -> None:
+    """Rule: references.follows-later"""
+    always = {"boxId": "9", "boxIdRef": {"name": "a", "policy": {"resolve": "Always"}}}
+    external = Recording(Journal())
+    external.toys = {"acme": 1}
+    world = world_of(size=7, external=external, asked=always)
+    world.reconcile()
+    assert external.asked == [None, None], "neither the look nor the update has it"
+    assert stored(world)["spec"]["forProvider"]["boxId"] == "9"
+
+
+class Recording(FakeExternal):
+    """An external system that notes the field that it is asked for."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(journal)
+        self.asked: list[Any] = []
+
+    def observe(self, mr: Managed) -> Any:
+        self.asked.append(mr.for_provider.get("boxId"))
+        return super().observe(mr)
+
+    def update(self, mr: Managed, seen: Any) -> Any:
+        self.asked.append(mr.for_provider.get("boxId"))
+        return super().update(mr, seen)
+
+
+def test_a_reference_for_the_creation_alone_is_not_missed() -> None:
+    """Rule: references.follows-later"""
+    world = world_of(asked={})
+    mr = stored(world)
+    mr["spec"]["initProvider"] = ASKED
+    world.objects.put(KIND, mr)
+    world.reconcile()
+    assert conditions_of(world.mr)["Synced"] == "False/ReconcileError"
+    assert world.external.created == 0
+    world.time += timedelta(seconds=world.pace.poll_interval * (1 + world.pace.jitter))
+    world.external.toys["acme"] = 1
+    world.reconcile()
+    assert conditions_of(world.mr)["Synced"] == "True/ReconcileSuccess"
