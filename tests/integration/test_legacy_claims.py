@@ -211,6 +211,30 @@ def test_the_policies_know_where_a_legacy_claim_has_the_fields(
         admin.wait("its tenant to go", lambda: not admin.tenants(steady), 60)
 
 
+def test_the_author_of_a_legacy_claim_leaves_no_composite_behind(claims: LegacyClaims, world: World) -> None:
+    """Nothing but Crossplane's finalizer makes the deletion of a legacy claim delete its composite."""
+    for each in roles(Package.load(ROOT, legacy=False)):
+        world.kubectl("apply", "-f", "-", input=json.dumps(each))
+    team = Team(world, f"{claims.namespace}-leaver", CLAIMS_ONLY)
+    with applied(world, (ROOT / "package" / "no-orphans.yaml").read_text()):
+        team.apply(team.claim("leaves"))
+        admin = LegacyClaims(world, team.namespace)
+        admin.wait_ready("leaves")
+        patch_ = ("patch", "tenantclaim", "leaves", "-n", team.namespace, "--type=merge", "-p")
+        paused = {"metadata": {"annotations": {"crossplane.io/paused": "true"}}}
+        team.world.kubectl(*patch_, json.dumps(paused))
+        without = json.dumps({"metadata": {"finalizers": []}})
+        words = "only Crossplane and administrators may remove finalizer.apiextensions.crossplane.io"
+        team.wait(
+            "the policy", lambda: words in team.tried(*patch_, without, "--dry-run=server", given={}), 30
+        )
+        assert words in team.refused(*patch_, without)
+        paused["metadata"]["annotations"]["crossplane.io/paused"] = None  # type: ignore[assignment]
+        team.world.kubectl(*patch_, json.dumps(paused))
+        team.delete("leaves")
+        admin.wait("its tenant to go", lambda: not admin.tenants("leaves"), 60)
+
+
 def test_at_last_a_claim_of_v2_takes_the_tenant_over(claims: LegacyClaims, world: World) -> None:
     """As docs/how-to/use-crossplane-v1.md says."""
     moving = {"distributionId": "E1EDGETENANTS", "allow": {"onDelete": ["Orphan"], "adopt": True}}

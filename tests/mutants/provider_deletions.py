@@ -160,4 +160,20 @@ PROVIDER_DELETIONS = (
         "a deletion waits for a confirmation that no spec asks for",
         ("contract/test_held_deletions.py",),
     ),
+    Mutation(
+        "an emergency waits for the confirmation of a deletion",
+        "cloudfront/clients/skeleton.py",
+        "            self._stop_while_held(mr, looked)\n",
+        "",
+        "enabled: false has no effect on a tenant whose deletion is held",
+        ("unit/provider/cloudfront/clients/test_tenant.py",),
+    ),
+    Mutation(
+        "every held tenant is stopped",
+        "cloudfront/clients/tenant.py",
+        "        if not asked or not there.enabled:\n",
+        "        if not there.enabled:\n",
+        "deletionProtection protects nothing",
+        ("unit/provider/cloudfront/clients/test_tenant.py",),
+    ),
 )

@@ -538,9 +538,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError: AWS refuses the deletion.
         """
         guards.check_frozen(mr, self._policy.frozen)
-        guards.check_protection(mr)
-        guards.check_restored(mr)
         looked: Looked[Seen] = seen.state
+        try:
+            guards.check_protection(mr)
+            guards.check_restored(mr)
+        except NotYet:
+            self._stop_while_held(mr, looked)
+            raise
         there = looked.seen
         self._check_unused(mr, looked)
         refused = self._memory.refused_deletions.has(mr.uid, there.id, there.etag)
@@ -561,6 +565,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._memory.deleted(mr.uid, there.id)
         self._keeper.deleted(mr, there)
         return self._gone(mr, there, effects.message)
+
+    def _stop_while_held(self, mr: Managed, looked: Looked[Seen]) -> None:
+        """Called while its deletion waits for a confirmation. Raises NotYet or ExternalError."""
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """Called before its deletion. Raises NotYet if something uses it."""

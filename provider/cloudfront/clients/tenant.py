@@ -20,6 +20,8 @@ from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.adoption import owner_look
+from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.certificate import conditions as certificate_conditions
@@ -30,7 +32,7 @@ from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
-from provider.cloudfront.lifecycle.actions import Action, Effects
+from provider.cloudfront.lifecycle.actions import Action, Effects, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
@@ -243,6 +245,23 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self._memory.holders.changed(seen.domains)
         held = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         return assessment.assess(mr, held, seen, self._policy.drift_policy, certificate)
+
+    # Delete.
+
+    def _stop_while_held(self, mr: Managed, looked: Looked[ObservedTenant]) -> None:
+        """Disable a tenant whose spec asks for that: an emergency does not wait for the confirmation of the
+        deletion. The provider does not enable it again while the deletion is held."""
+        there = looked.seen
+        asked = mr.for_provider.get("enabled") is False and judgement.updates(mr)
+        if not asked or not there.enabled:
+            return
+        if not owner_look.before_deletion(mr, looked, self._account, self._cluster):
+            return
+        disable, _ = plan.remove(there, said=self._memory.accepted.of(mr.kind))
+        effects = run((disable,), there, self._cloudfront)
+        self._memory.accepted.note(mr.kind, effects.said)
+        if effects.error:
+            raise to_external_error(effects.error, f"disable tenant {there.name}", serving=False)
 
     # Update.
 

@@ -425,6 +425,35 @@ def test_a_protected_tenant_is_deleted_only_when_that_is_confirmed():
     assert not world.cloudfront.tenants
 
 
+def test_a_protected_tenant_is_stopped_while_its_deletion_waits():
+    """An emergency does not wait for the confirmation."""
+    world = settled(deletionProtection=True)
+    world.delete()
+    world.reconcile()
+    assert world.cloudfront.only.enabled
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    world.reconcile()
+    assert not world.cloudfront.only.enabled
+    assert world.ready() == ("False", "DeletionHeld")
+    assert world.reconcile() == ["GetDistributionTenant"]
+
+
+@pytest.mark.parametrize("why", ["another owner", "no Update"])
+def test_what_may_not_be_changed_is_not_stopped_either(why):
+    policies = ["Observe", "Create", "Delete"] if why == "no Update" else ["*"]
+    world = settled(deletionProtection=True, managementPolicies=policies)
+    world.delete()
+    world.reconcile()
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    if why == "another owner":
+        world.cloudfront.edit(
+            "dt_1", tags={"edgetenants.io/owner": "other/DistributionTenant/shop/shop.acme"}
+        )
+        world.clock.advance(3600)
+    world.reconcile()
+    assert world.cloudfront.only.enabled
+
+
 # Nothing is written.
 
 
