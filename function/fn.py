@@ -16,7 +16,7 @@ from function.changes import moves
 from function.claims import claim, plan_sources, plans, terms
 from function.claims.claim import Composite
 from function.claims.plans import ChosenPlan, Plans
-from function.composed import compose, observed, strangers
+from function.composed import compose, observed, strangers, unlisted
 from function.composed.compose import Order, WantedTenant
 from function.composed.observed import ObservedTenant
 from function.errors import Refused, refuse_claim
@@ -61,6 +61,9 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if report.is_asked(req):
         return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
+    lost = unlisted.find(req, rsp, composite)
+    if lost:
+        req = _listed(req, lost)
     seen = observe(req)
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
@@ -74,6 +77,13 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         composed = _compose(req, rsp, order(req, composite, offered, seen), seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
+    for name, resource in lost.items():
+        if name not in rsp.desired.resources:
+            # Listed once more, it can be deleted.
+            response.keep(rsp.desired, name, resource, ready=True)
+        # Crossplane does not know the object's name.
+        metadata = rsp.desired.resources[name].resource.get_or_create_struct("metadata")
+        metadata["name"] = structs.text(resource, "metadata", "name")
     longest = _UNDER_WAY_TTL if composite.unheard else composed.ttl
     response.set_ttl(rsp, min(asked.ttl, composed.ttl, longest))
     finding = composed.finding
@@ -81,6 +91,15 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if answer.changed:
         _warn_of_broken(rsp, offered)
     return answer
+
+
+def _listed(req: fnv1.RunFunctionRequest, lost: Mapping[str, Struct]) -> fnv1.RunFunctionRequest:
+    """The request, as if Crossplane had observed these resources."""
+    whole = fnv1.RunFunctionRequest()
+    whole.CopyFrom(req)
+    for name, resource in lost.items():
+        whole.observed.resources[name].resource.CopyFrom(resource)
+    return whole
 
 
 def _report(req: fnv1.RunFunctionRequest, composite: Composite) -> Answer:

@@ -14,6 +14,7 @@ from edgetenants_runtime.api.annotations import (
 )
 from function.answer.conditions import Told
 from function.claims.claim import Composite
+from function.composed.compose import CLAIM_LABEL
 from function.errors import Refused
 from function.findings.live import Finding
 from function.protocol import structs
@@ -102,6 +103,8 @@ def kept(name: str, seen: Struct, *, ready: bool) -> bytes:
         own.CopyFrom(annotations)
         for key in _RECORD.intersection(own.fields):
             del own.fields[key]
+    if label := structs.text(seen, "metadata", "labels", CLAIM_LABEL):
+        kept.get_or_create_struct("metadata").get_or_create_struct("labels")[CLAIM_LABEL] = label
     return composed(name, kept.SerializeToString(), ready=ready)
 
 

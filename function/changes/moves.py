@@ -123,14 +123,13 @@ def _under_another_plan(
 
 
 def _leaving(order: Order, seen: Mapping[str, ObservedTenant]) -> frozenset[str]:
-    """Those of another plan that are being deleted, and may exist in another account or distribution."""
-    own = _rights(order)
+    """Those of another plan that are being deleted, even if both plans have one distribution: a deletion ends
+    by the plan under which it began."""
     return frozenset(
         name
         for name, each in seen.items()
         if each.deleted and not compose.is_group(name)
         if each.choice not in ("", order.choice)
-        if (each.asked.config, each.asked.distribution_id) != own
     )
 
 

@@ -1,5 +1,6 @@
 """Plans that come from elsewhere, and plans that change under claims that are live."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -272,3 +273,42 @@ def test_what_a_claim_says_of_a_tenant_whose_deletion_is_held_under_its_former_p
         claims.wait("the policy", delete, 60)
         claims.delete("held")
         claims.wait_gone(["held"])
+
+
+def test_a_claim_that_was_replaced_keeps_its_resources(claims: Claims, world: World) -> None:
+    """`kubectl replace` removes Crossplane's list of them, if an administrator does it."""
+    domains = ["one.example.com", "two.example.com"]
+    plan = {
+        "distributionId": "E1EDGETENANTS",
+        "connection": {"dedicated": True},
+        "allow": {"maxPerDomain": 2},
+    }
+    with added_plans(world, {"listed": plan}):
+        claims.apply(claims.claim("replaced", plan="listed", isolation="PerDomain", domains=domains))
+        claims.wait_ready("replaced", seconds=120)
+        names = lambda: {  # noqa: E731
+            (kind, name) for kind in ("edt", "ecg") for name in claims.reader.names(kind, claims.namespace)
+        }
+        before, [stays, goes] = (
+            names(),
+            sorted(claims.all_managed(), key=lambda e: e["spec"]["forProvider"]["domains"]),
+        )
+        less = claims.claim("replaced", plan="listed", isolation="PerDomain", domains=domains[:1])
+        world.kubectl("replace", "-f", "-", input=json.dumps(less))
+        kept = before - {("edt", goes["metadata"]["name"])}
+        claims.wait("the tenant that is not listed any more to go", lambda: names() == kept, 120)
+        claims.wait_ready("replaced", seconds=60)
+        world.kubectl(
+            "replace", "-f", "-", input=json.dumps(less | {"spec": less["spec"] | {"suspended": True}})
+        )
+        mine = f"{claims.namespace}."
+
+        def disabled() -> bool:
+            tenants = [t for t in world.emulator.state()["tenants"] if t["Name"].startswith(mine)]
+            return [tenant["Enabled"] for tenant in tenants] == [False]
+
+        claims.wait("the suspension", disabled, 60)
+        assert names() == kept
+        assert claims.get(stays["metadata"]["name"], "edt")["metadata"]["uid"] == stays["metadata"]["uid"]
+        claims.delete("replaced")
+        claims.wait_gone(["replaced"])
