@@ -61,10 +61,8 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
     if report.is_asked(req):
         return _report(req, composite)
     rsp = response.begin(req, plans.DEFAULT_TTL)
-    lost = unlisted.find(req, rsp, composite)
-    if lost:
-        req = _listed(req, lost)
     seen = observe(req)
+    lost: dict[str, Struct] = {}
     try:
         # Before anything can refuse the claim, because Crossplane reads nothing after a FATAL result.
         former_tenants.require(req, rsp, composite, seen.values())
@@ -74,7 +72,12 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
         offered = plan_sources.gather(req, asked)
         if offered is None:
             return _await(req, rsp, composite, _UNREAD)
-        composed = _compose(req, rsp, order(req, composite, offered, seen), seen)
+        asks = order(req, composite, offered, seen)
+        if lost := unlisted.find(req, rsp, asks, seen):
+            req = _listed(req, lost)
+            seen = observe(req)
+            asks = order(req, composite, offered, seen)
+        composed = _compose(req, rsp, asks, seen)
     except Refused as refusal:
         return _refuse(req, rsp, composite, refusal)
     for name, resource in lost.items():

@@ -101,6 +101,10 @@ class Order:
         noted = self.noted_names.get(naming.ending(of.uid, resource_name))
         return noted or (naming.prefix(of.name, of.generation) if of.generation else "")
 
+    def is_noted(self, resource_name: str) -> bool:
+        """Whether Crossplane has noted the name of a composed resource that does not exist yet."""
+        return naming.ending(self.composite.uid, resource_name) in self.noted_names
+
     def external_name(self, domain: str | None = None) -> str:
         """The name in CloudFront of the shared tenant, or of one domain's tenant."""
         return naming.external(self.chosen.plan.name, *self.composite.owner, domain)

@@ -1,12 +1,13 @@
-"""Composed resources of the claim that Crossplane does not list: `resourceRefs` of the composite were lost.
+"""Composed resources of the claim that Crossplane does not list: `resourceRefs` of the composite lack them.
 
-`kubectl replace` with a manifest from a repository removes them, and so do GitOps tools that replace objects.
-Crossplane then observes nothing, and would create a second object for each composed resource. So if a
-composite lists nothing, the function requires the resources with the claim's label and composes them under
-the names that they have. Those that are being deleted are not composed again.
+`kubectl replace` with a manifest from a repository removes the list, and so do GitOps tools that replace
+objects. Crossplane may also read a composite from before it noted a name. It would then create a second
+object for the composed resource. So before a resource gets a new name, the function requires the resources
+with the claim's label, and composes those that exist under their names. Those that are being deleted are not
+composed again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
@@ -14,7 +15,9 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from function.claims.claim import Composite
-from function.composed import compose, observed
+from function.composed import compose
+from function.composed.compose import Order
+from function.composed.observed import ObservedTenant
 from function.protocol import requirements, structs
 
 _NAME: Final = "crossplane.io/composition-resource-name"
@@ -32,7 +35,10 @@ _KINDS: Final = {
 
 
 def find(
-    req: fnv1.RunFunctionRequest, rsp: fnv1.RunFunctionResponse, composite: Composite
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    order: Order,
+    seen: Mapping[str, ObservedTenant],
 ) -> dict[str, Struct]:
     """The unlisted resources by their composed resource names. Adds what the function requires for that to
     the response; Crossplane then calls again.
@@ -40,12 +46,13 @@ def find(
     Args:
         req: the request.
         rsp: the response.
-        composite: the claim's composite.
+        order: the claim with its plan and terms.
+        seen: the claim's managed resources that Crossplane observed.
     """
-    if req.observed.resources or observed.noted_names(req.observed.composite.resource):
+    composite = order.composite
+    if not composite.generation or not requirements.readable(req):
         return {}
-    if composite.live is None or not composite.name or not requirements.readable(req):
-        # A new claim, which no response was for, has nothing to find.
+    if all(name in seen or order.is_noted(name) for name in _wanted(order, seen)):
         return {}
     found: dict[str, Struct] = {}
     for name, kind in _KINDS[composite.namespaced].items():
@@ -55,7 +62,15 @@ def find(
             selector.namespace = composite.namespace
         requirements.require(req, rsp, name, selector)
         found |= dict(_own(requirements.answer(req, name), composite))
-    return found
+    return {name: resource for name, resource in found.items() if name not in seen}
+
+
+def _wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Iterator[str]:
+    """The composed resource names of what the claim asks for, without what changes that wait keep."""
+    isolation = order.claim.spec.isolation
+    yield from {order.name_of(domain, isolation) for domain in order.claim.domains}
+    if order.terms.dedicated:
+        yield compose.group_name(seen)
 
 
 def _own(answer: fnv1.Resources | None, composite: Composite) -> Iterator[tuple[str, Struct]]:

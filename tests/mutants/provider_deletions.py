@@ -163,8 +163,8 @@ PROVIDER_DELETIONS = (
     Mutation(
         "an emergency waits for the confirmation of a deletion",
         "cloudfront/clients/skeleton.py",
-        "            self._stop_while_held(mr, looked)\n",
-        "",
+        "raise self._held_deletion(mr, looked, held) from None",
+        "raise",
         "enabled: false has no effect on a tenant whose deletion is held",
         ("unit/provider/cloudfront/clients/test_tenant.py",),
     ),

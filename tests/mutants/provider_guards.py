@@ -625,8 +625,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "what a backup brought back goes with its tenant",
         "cloudfront/clients/skeleton.py",
-        "            guards.check_restored(mr)\n",
-        "            pass\n",
+        "        guards.check_restored(mr)\n",
+        "",
         "a restore with owner references deletes every tenant",
         _GUARDS,
     ),

@@ -539,12 +539,12 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """
         guards.check_frozen(mr, self._policy.frozen)
         looked: Looked[Seen] = seen.state
+        # First: the spec of what a backup brought back asks for nothing that anyone wants now.
+        guards.check_restored(mr)
         try:
             guards.check_protection(mr)
-            guards.check_restored(mr)
-        except NotYet:
-            self._stop_while_held(mr, looked)
-            raise
+        except NotYet as held:
+            raise self._held_deletion(mr, looked, held) from None
         there = looked.seen
         self._check_unused(mr, looked)
         refused = self._memory.refused_deletions.has(mr.uid, there.id, there.etag)
@@ -566,8 +566,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._keeper.deleted(mr, there)
         return self._gone(mr, there, effects.message)
 
-    def _stop_while_held(self, mr: Managed, looked: Looked[Seen]) -> None:
-        """Called while its deletion waits for a confirmation. Raises NotYet or ExternalError."""
+    def _held_deletion(self, mr: Managed, looked: Looked[Seen], held: NotYet) -> NotYet:
+        """The error while its deletion waits for a confirmation. May raise NotYet or ExternalError."""
+        return held
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """Called before its deletion. Raises NotYet if something uses it."""

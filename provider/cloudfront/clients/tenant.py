@@ -32,10 +32,11 @@ from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
-from provider.cloudfront.lifecycle.actions import Action, Effects, run
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, run
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
+from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
@@ -248,20 +249,22 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     # Delete.
 
-    def _stop_while_held(self, mr: Managed, looked: Looked[ObservedTenant]) -> None:
+    def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
         """Disable a tenant whose spec asks for that: an emergency does not wait for the confirmation of the
         deletion. The provider does not enable it again while the deletion is held."""
         there = looked.seen
         asked = mr.for_provider.get("enabled") is False and judgement.updates(mr)
         if not asked or not there.enabled:
-            return
+            return held
         if not owner_look.before_deletion(mr, looked, self._account, self._cluster):
-            return
+            return held
         disable, _ = plan.remove(there, said=self._memory.accepted.of(mr.kind))
         effects = run((disable,), there, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error:
-            raise to_external_error(effects.error, f"disable tenant {there.name}", serving=False)
+            words = f"{held.message}. The tenant is not disabled: {effects.error}"
+            return guards.still_held(words, held.after)
+        return guards.still_held(held.message, LOOK_AGAIN)
 
     # Update.
 

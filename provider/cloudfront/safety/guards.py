@@ -591,7 +591,12 @@ def check_protection(mr: Managed) -> None:
         f"{why}: {noun(mr)} {mr.external_name} is kept. To delete it, and so end what it serves, set the "
         f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
     )
-    raise NotYet(words, after=_HELD_SECONDS, conditions=(not_ready(Reason.DELETION_HELD, words),))
+    raise still_held(words, _HELD_SECONDS)
+
+
+def still_held(words: str, after: float) -> NotYet:
+    """The error while a deletion waits for a confirmation."""
+    return NotYet(words, after=after, conditions=(not_ready(Reason.DELETION_HELD, words),))
 
 
 def is_protected(mr: Managed) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from function.composed.naming import digest, ending
 from tests.unit.function import building
 
-TOLD = {"conditions": [building.condition("Live", "True", "Live", "Every domain is served.")]}
 OWNER = {
     "apiVersion": "platform.edgetenants.io/v1alpha1",
     "kind": "TenantClaim",
@@ -19,7 +19,7 @@ TENANTS, GROUPS = "unlisted-tenants", "unlisted-connection-groups"
 
 
 def request(**changes: Any) -> Any:
-    xr = {"metadata": {"uid": "u-1", "generation": 7}, "status": TOLD}
+    xr = {"metadata": {"uid": "u-1", "generation": 7}}
     return building.request(xr=building.merged(xr, changes))
 
 
@@ -78,20 +78,39 @@ def test_what_is_not_the_claims_any_more_is_left_alone(changes: dict[str, Any]) 
     assert "name" not in found["tenant"]["metadata"]
 
 
+NOTED = {"resourceRefs": [{"kind": "DistributionTenant", "name": f"acme-3-{ending('u-1', 'tenant')}"}]}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"status": {"conditions": []}},
-        {
-            "spec": {
-                "crossplane": {
-                    "resourceRefs": [{"kind": "DistributionTenant", "name": "acme-3-0b841632e907"}]
-                }
-            }
-        },
-        {"spec": {"resourceRefs": [{"kind": "DistributionTenant", "name": "acme-3-0b841632e907"}]}},
+        {"spec": {"crossplane": NOTED}},
+        {"spec": NOTED},
+        {"metadata": {"generation": None}},
     ],
-    ids=["a new claim", "a list", "a legacy list"],
+    ids=["a list", "a legacy list", "crossplane render"],
 )
-def test_other_claims_require_nothing(changes: dict[str, Any]) -> None:
+def test_what_crossplane_knows_is_not_required(changes: dict[str, Any]) -> None:
     assert not building.run(request(**changes)).requirements.resources
+
+
+def test_what_is_observed_is_not_required_but_for_what_is_new() -> None:
+    observed = {"tenant": {"status": building.live_status()}}
+    xr = {"metadata": {"uid": "u-1", "generation": 7}}
+    req = building.request(xr=xr, observed=observed)
+    assert not building.run(req).requirements.resources
+    own = {"plans": {"standard": {"connection": {"dedicated": True}}}}
+    req = building.request(xr=xr, observed=observed, input_=own)
+    assert set(building.run(req).requirements.resources) == {TENANTS, GROUPS}
+
+
+def test_a_second_domain_finds_the_tenant_that_crossplane_forgot() -> None:
+    """The composite was read from before its name was noted."""
+    spec = {"plan": "standard", "isolation": "PerDomain", "domains": ["a.example.com", "b.example.com"]}
+    first, second = (f"tenant-{digest(domain)}" for domain in spec["domains"])
+    xr = {"metadata": {"uid": "u-1", "generation": 7}}
+    req = building.request(xr=xr, spec=spec, observed={first: {"status": building.live_status()}})
+    lost = present("acme-6-111111111111", second)
+    found = building.desired(building.reconcile(req, {TENANTS: [present("acme-3-0", first), lost]}))
+    assert found[second]["metadata"]["name"] == "acme-6-111111111111"
+    assert "name" not in found[first]["metadata"], "Crossplane knows it"

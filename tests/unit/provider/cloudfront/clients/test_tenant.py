@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from edgetenants_runtime.errors import NotYet
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.state.customizations import Customizations, GeoRestrictions, WebAcl
@@ -435,7 +436,36 @@ def test_a_protected_tenant_is_stopped_while_its_deletion_waits():
     world.reconcile()
     assert not world.cloudfront.only.enabled
     assert world.ready() == ("False", "DeletionHeld")
-    assert world.reconcile() == ["GetDistributionTenant"]
+    assert isinstance(world.error, NotYet)
+    assert world.error.after <= 5, "status shows it soon"
+    assert "UpdateDistributionTenant" not in world.reconcile()
+
+
+def test_what_a_backup_brought_back_stops_nothing():
+    """No user asked for the deletion, and the spec is that of the backup."""
+    world = settled()
+    owner = {"apiVersion": "x/v1", "kind": "TenantClaim", "name": "a", "uid": "gone", "controller": True}
+    metadata = world.obj["metadata"]
+    metadata["annotations"]["crossplane.io/external-create-succeeded"] = "2025-01-01T00:00:00Z"
+    metadata |= {"creationTimestamp": "2026-01-01T23:50:00Z", "ownerReferences": [owner]}
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    world.restart()
+    world.delete()
+    world.reconcile()
+    assert world.ready() == ("False", "DeletionHeld")
+    assert world.cloudfront.only.enabled
+
+
+def test_a_refused_disabling_hides_no_hold():
+    world = settled(deletionProtection=True)
+    world.delete()
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    operation = "UpdateDistributionTenant"
+    world.cloudfront.refuse[operation] = AwsError(operation, "AccessDenied", "no", status=403)
+    world.reconcile()
+    assert world.ready() == ("False", "DeletionHeld")
+    assert "edgetenants.io/confirm to 0a1b2c3d" in world.condition("Ready")[2]
+    assert "The tenant is not disabled: " in world.condition("Ready")[2]
 
 
 @pytest.mark.parametrize("why", ["another owner", "no Update"])
