@@ -22,16 +22,9 @@ from function.protocol import requirements, structs
 
 _NAME: Final = "crossplane.io/composition-resource-name"
 """Annotation that Crossplane sets on composed resources (internal/xcrd)."""
-_KINDS: Final = {
-    True: {
-        "unlisted-tenants": kinds.DISTRIBUTION_TENANT,
-        "unlisted-connection-groups": kinds.CONNECTION_GROUP,
-    },
-    False: {
-        "unlisted-tenants": kinds.LEGACY_DISTRIBUTION_TENANT,
-        "unlisted-connection-groups": kinds.LEGACY_CONNECTION_GROUP,
-    },
-}
+_TENANTS: Final = {True: kinds.DISTRIBUTION_TENANT, False: kinds.LEGACY_DISTRIBUTION_TENANT}
+_GROUPS: Final = {True: kinds.CONNECTION_GROUP, False: kinds.LEGACY_CONNECTION_GROUP}
+"""By whether they are namespaced."""
 
 
 def find(
@@ -55,7 +48,11 @@ def find(
     if all(name in seen or order.is_noted(name) for name in _wanted(order, seen)):
         return {}
     found: dict[str, Struct] = {}
-    for name, kind in _KINDS[composite.namespaced].items():
+    required = {"unlisted-tenants": _TENANTS[composite.namespaced]}
+    if order.terms.dedicated:
+        # Only then: an installation without such claims may not serve the kind.
+        required["unlisted-connection-groups"] = _GROUPS[composite.namespaced]
+    for name, kind in required.items():
         selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
         selector.match_labels.labels.update(compose.claim_label(composite))
         if composite.namespaced:

@@ -51,8 +51,14 @@ def test_what_the_claim_no_longer_wants_is_listed_once_more() -> None:
     assert found["tenant-7653e4959f8eac25a7d5"]["metadata"]["name"] == "acme-3-111111111111"
 
 
-def test_both_kinds_are_required_by_the_claims_label() -> None:
-    rsp = building.run(request())
+def test_tenants_are_required_by_the_claims_label() -> None:
+    """Not connection groups, whose kind may not be installed."""
+    assert set(building.run(request()).requirements.resources) == {TENANTS}
+
+
+def test_a_claim_with_its_own_group_requires_both_kinds() -> None:
+    own = {"plans": {"standard": {"connection": {"dedicated": True}}}}
+    rsp = building.run(building.request(xr={"metadata": {"uid": "u-1", "generation": 7}}, input_=own))
     labels = building.desired(rsp)["tenant"]["metadata"]["labels"]
     required = rsp.requirements.resources
     assert set(required) == {TENANTS, GROUPS}
