@@ -112,6 +112,11 @@ class Order:
     # Built once for all of the claim's tenants, as a claim can have a hundred.
 
     @cached_property
+    def labels(self) -> dict[str, str]:
+        """The labels of its composed resources, beside Crossplane's."""
+        return claim_label(self.composite)
+
+    @cached_property
     def envelope(self) -> bytes:
         """The fields of `spec`, except `forProvider`, that all tenants share, as a Struct."""
         return wire.struct(_envelope(self))
@@ -237,8 +242,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new
         annotations[TAKE] = ",".join(wanted.takes)
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
-    labels = claim_label(order.composite)
-    metadata = _metadata(annotations, labels, order.prefix(wanted.resource_name) if new else "")
+    metadata = _metadata(annotations, order.labels, order.prefix(wanted.resource_name) if new else "")
     return _managed(head, metadata, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
 
@@ -263,8 +267,7 @@ def connection_group(order: Order, resource_name: str, external_name: str | None
         "tags": dict(order.terms.tags),
     }
     annotations = {EXTERNAL_NAME: external_name or order.external_name(), DEDICATED: "true"}
-    labels = claim_label(order.composite)
-    metadata = _metadata(annotations, labels, order.prefix(resource_name) if new else "")
+    metadata = _metadata(annotations, order.labels, order.prefix(resource_name) if new else "")
     return _managed(head, metadata, order.envelope, wire.struct(_without_empty(parameters)))
 
 

@@ -191,6 +191,12 @@ def read(resource: Struct) -> ObservedTenant:
     )
 
 
+def controller(resource: Struct) -> Struct | None:
+    """The owner reference of a resource's controller."""
+    owners = structs.objects(resource, "metadata", "ownerReferences")
+    return next((each for each in owners if structs.flag(each, "controller")), None)
+
+
 def noted_names(composite: Struct) -> dict[str, str]:
     """The names in a composite's resourceRefs: what stands before the hash at the end, by the hash."""
     spec = structs.child(composite, "spec")

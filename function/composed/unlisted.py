@@ -17,7 +17,7 @@ from apis import kinds
 from function.claims.claim import Composite
 from function.composed import compose
 from function.composed.compose import Order
-from function.composed.observed import ObservedTenant
+from function.composed.observed import ObservedTenant, controller
 from function.protocol import requirements, structs
 
 _NAME: Final = "crossplane.io/composition-resource-name"
@@ -73,8 +73,7 @@ def _wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Iterator[str]:
 def _own(answer: fnv1.Resources | None, composite: Composite) -> Iterator[tuple[str, Struct]]:
     for item in answer.items if answer is not None else ():
         name = structs.text(item.resource, "metadata", "annotations", _NAME)
-        owners = structs.objects(item.resource, "metadata", "ownerReferences")
-        owner = next((each for each in owners if structs.flag(each, "controller")), None)
+        owner = controller(item.resource)
         gone = structs.text(item.resource, "metadata", "deletionTimestamp")
         if compose.OURS.fullmatch(name) and structs.text(owner, "uid") == composite.uid and not gone:
             yield name, item.resource

@@ -78,9 +78,7 @@ def gather(
 def _is_own(tenant: Struct, composite: Composite) -> bool:
     """Whether this composite, or an earlier one of its claim, composed the tenant. Composites of other kinds
     may have the same name, and labels can be copied. The uid differs if the claim was created again."""
-    owners = structs.objects(tenant, "metadata", "ownerReferences")
-    owner = next((each for each in owners if structs.flag(each, "controller")), None)
-    api_version, kind, name = structs.texts_at(owner, ("apiVersion", "kind", "name"))
+    api_version, kind, name = structs.texts_at(observed.controller(tenant), ("apiVersion", "kind", "name"))
     if (_group(api_version), kind) != (_group(composite.api_version), composite.kind):
         return False
     return name == composite.name or composite.claim is not None

@@ -148,9 +148,9 @@ def unavailable(message: str) -> Condition:
     return _ready(ConditionStatus.FALSE, ReadyReason.UNAVAILABLE, message)
 
 
-def creating() -> Condition:
-    """Not ready: the external resource is being created."""
-    return _ready(ConditionStatus.FALSE, ReadyReason.CREATING)
+def creating(message: str = "") -> Condition:
+    """Not ready: the external resource is being created. `message`: what the creation waits for."""
+    return _ready(ConditionStatus.FALSE, ReadyReason.CREATING, message)
 
 
 def deleting(message: str = "") -> Condition:

@@ -27,7 +27,7 @@ from edgetenants_runtime.managed import Managed, ManagedKind
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.status_writer import StatusWriter
 from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, step
-from edgetenants_runtime.rules import immutable, late_init, meta, policies, references
+from edgetenants_runtime.rules import immutable, late_init, meta, policies
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.policies import Permissions
 from edgetenants_runtime.rules.references import Resolved
@@ -348,7 +348,7 @@ class _Pass(StatusWriter):
         if ready is not None and ready.status is ConditionStatus.TRUE:
             # It was there before: what was seen now is what it misses. Otherwise, what was seen is about an
             # external resource without the field, and the reference's error has a Ready condition.
-            said = (references.not_ready(unresolved.message), *self.seen.conditions)
+            said = (conditions.creating(unresolved.message), *self.seen.conditions)
             unresolved = unresolved.but(conditions=said)
         self.seen, self.looked = Observation(exists=False), False
         raise StepFailed(Step.RESOLVE, unresolved)

@@ -12,7 +12,7 @@ from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.api import conditions
 from edgetenants_runtime.api.conditions import Condition, ConditionType, SyncedReason
 from edgetenants_runtime.bounds import LONGEST_REQUEST, cut
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.errors import NotYet, Retry
 from edgetenants_runtime.external import (
     Change,
     Observation,
@@ -115,9 +115,7 @@ class StatusWriter:
         connector = self.deps.connector
         if self.unresolved is None or not self.looked or not isinstance(connector, TellsOfReferences):
             return ()
-        cause = self.unresolved.cause
-        words = cause.message if isinstance(cause, (NotYet, ExternalError)) else str(cause)
-        return connector.unresolved(self.mr, words, told)
+        return connector.unresolved(self.mr, str(self.unresolved.cause), told)
 
     def write(self, report: Report) -> None:
         """Write the report to the status."""

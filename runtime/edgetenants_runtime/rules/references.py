@@ -19,14 +19,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType, ReadyReason
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType, creating
 from edgetenants_runtime.api.references import ReferenceField, ReferenceTarget, Resolution, Resolve
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.paths import at, nested, overlaid
 from edgetenants_runtime.rules import meta
 
-__all__ = ["Ask", "Lookup", "Resolved", "asks", "describe", "not_ready", "resolve"]
+__all__ = ["Ask", "Lookup", "Resolved", "asks", "describe", "resolve"]
 
 _BLOCKS = ("forProvider", "initProvider")
 _LOOK_AGAIN = 15.0
@@ -148,16 +148,6 @@ def asks(mr: Managed, fields: Sequence[ReferenceField]) -> Iterator[Ask]:
 def describe(target: ReferenceTarget, key: ObjectKey) -> str:
     """The object's name for messages."""
     return f"{target.kind} {key}" + (f" of {target.provider}" if target.provider else "")
-
-
-def not_ready(message: str) -> Condition:
-    """Ready while a field is unresolved."""
-    return Condition(
-        type=ConditionType.READY,
-        status=ConditionStatus.FALSE,
-        reason=ReadyReason.CREATING,
-        message=message,
-    )
 
 
 def _resolved(ask: Ask, mr: Managed, lookup: Lookup) -> dict[str, Any]:
@@ -291,7 +281,7 @@ def _told(mr: Managed, message: str, *, waiting: bool = False) -> ExternalError 
     ready = mr.condition(ConditionType.READY)
     # What is Ready remains so.
     serves = ready is not None and ready.status is ConditionStatus.TRUE
-    conditions = () if serves else (not_ready(message),)
+    conditions = () if serves else (creating(message),)
     if waiting:
         return NotYet(message, after=_LOOK_AGAIN, conditions=conditions)
     return ExternalError(message, conditions=conditions, retry=Retry.real_backoff())
