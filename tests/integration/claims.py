@@ -81,6 +81,20 @@ class Claims:
         claim: Object = self.wait(f"{name} to be Ready", lambda: self.ready(name), seconds)
         return claim
 
+    def wait_quiet(self, name: str) -> None:
+        """Wait until a claim has not changed for a second.
+
+        On a busy machine Crossplane's cache lags behind: a reconcile that began before the claim became Ready
+        writes the status of that time once more, without a look at the resource version.
+        """
+        seen: list[str] = []
+
+        def quiet() -> bool:
+            seen.append(self.get(name)["metadata"]["resourceVersion"])
+            return len(seen) > 5 and len(set(seen[-6:])) == 1
+
+        self.wait(f"{name} to be quiet", quiet)
+
     def ready(self, name: str) -> Object | None:
         claim = self.get(name)
         return claim if claim and is_true(claim, "Ready") and is_true(claim, "Live") else None

@@ -466,7 +466,7 @@ def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
         seconds=60,
     )
     installed.processes.start("package-runtime", ready=False)
-    installed.wait_for("the new revision to be refused", lambda: refused(installed), seconds=300)
+    wait_refused(installed)
     assert "deletionTimestamp" in get(installed, "edt", "-n", "shop")["items"][0]["metadata"]
 
     way_out = REMOVAL.read_text().partition("### Crossplane's package")[2]
@@ -483,11 +483,19 @@ def test_a_removed_provider_leaves_its_tenants_and_a_new_one_manages_them_again(
     assert not [call for call in installed.emulator.calls()["by_operation"] if not reads(call)]
 
 
-def refused(world: World) -> bool:
-    """Whether the new revision says that the old one still controls its CRDs."""
-    found = get(world, "providerrevisions")["items"]
-    said = [c.get("message", "") for o in found for c in o.get("status", {}).get("conditions", [])]
-    return any("is already controlled by ProviderRevision" in message for message in said)
+def wait_refused(world: World) -> None:
+    """Wait until the new revision says that the old one still controls its CRDs."""
+
+    def refused() -> bool:
+        found = get(world, "provider.pkg,providerrevisions")["items"]
+        seen[:] = [(o["metadata"]["name"], o.get("status", {}).get("conditions")) for o in found]
+        return "is already controlled by ProviderRevision" in json.dumps(seen)
+
+    seen: list[Any] = []
+    try:
+        world.wait_for("the new revision to be refused", refused, seconds=200)
+    except WorldError as e:
+        raise WorldError(f"{e}; the packages: {json.dumps(seen, indent=1)}") from e
 
 
 def ready(obj: dict[str, Any]) -> bool:
