@@ -36,6 +36,10 @@ _NOT_RESERVED = " || ".join(
 )
 
 
+def _has_tag_characters(key: str) -> bool:
+    return all(char in "_.:/=+@-" or unicodedata.category(char)[0] in "LNZ" for char in key)
+
+
 def _check_sendable(value: str) -> str:
     if _UNSENDABLE.search(value):
         text = (
@@ -59,6 +63,11 @@ Tags = Annotated[
                 "self.all(key, size(key) >= 1 && size(key) <= 128)",
                 "expected tag keys of 1 to 128 characters",
                 lambda tags: _fit(tags, 128),
+            ),
+            Rule(
+                f"self.all(key, key.matches(r'{_TAG_CHARACTERS}'))",
+                "expected tag keys of letters, digits, spaces and the characters _ . : / = + @ -",
+                lambda tags: all(map(_has_tag_characters, tags)),
             ),
         )
     ),

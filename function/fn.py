@@ -85,8 +85,7 @@ def run(req: fnv1.RunFunctionRequest) -> Answer:
             # Listed once more, it can be deleted.
             response.keep(rsp.desired, name, resource, ready=True)
         # Crossplane does not know the object's name.
-        metadata = rsp.desired.resources[name].resource.get_or_create_struct("metadata")
-        metadata["name"] = structs.text(resource, "metadata", "name")
+        unlisted.pin(rsp.desired.resources[name].resource.get_or_create_struct("metadata"), resource)
     longest = _UNDER_WAY_TTL if composite.unheard else composed.ttl
     response.set_ttl(rsp, min(asked.ttl, composed.ttl, longest))
     finding = composed.finding

@@ -26,6 +26,8 @@ CONFIRM = "edgetenants.io/confirm"
 """Annotation: tokens of the steps that the claim's author confirms, separated by commas."""
 COMPOSITE_LABEL: Final = "crossplane.io/composite"
 """Label that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
+LONGEST_LABEL: Final = 63
+"""Characters of a label's value. A claim with a longer name has no composed resources."""
 _RESPONSIVE: Final = "Responsive"
 """Crossplane's condition of a composite whose events it does not drop."""
 _MANUAL: Final = "Manual"

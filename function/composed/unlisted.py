@@ -5,6 +5,9 @@ objects. Crossplane may also read a composite from before it noted a name. It wo
 object for the composed resource. So before a resource gets a new name, the function requires the resources
 with the claim's label, and composes those that exist under their names. Those that are being deleted are not
 composed again.
+
+What Crossplane reads may be outdated: it may have deleted a resource a moment ago. So such a resource is
+composed with the uid and version that were read, and the API server refuses it if it has changed since.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,10 +17,10 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from function.claims.claim import Composite
+from function.claims.claim import COMPOSITE_LABEL, LONGEST_LABEL, Composite
 from function.composed import compose
 from function.composed.compose import Order
-from function.composed.observed import ObservedTenant, controller
+from function.composed.observed import ObservedTenant, controller, read
 from function.protocol import requirements, structs
 
 _NAME: Final = "crossplane.io/composition-resource-name"
@@ -47,19 +50,24 @@ def find(
         return {}
     if all(name in seen or order.is_noted(name) for name in _wanted(order, seen)):
         return {}
-    found: dict[str, Struct] = {}
-    required = {"unlisted-tenants": _TENANTS[composite.namespaced]}
-    if order.terms.dedicated:
+    tenants = _present(req, rsp, composite, "unlisted-tenants", _TENANTS[composite.namespaced])
+    groups: dict[str, Struct] = {}
+    if order.terms.dedicated or any(read(each).asked.own_group for each in tenants.values()):
         # Only then: an installation without such claims may not serve the kind.
-        required["unlisted-connection-groups"] = _GROUPS[composite.namespaced]
-    for name, kind in required.items():
-        selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
-        selector.match_labels.labels.update(compose.claim_label(composite))
-        if composite.namespaced:
-            selector.namespace = composite.namespace
-        requirements.require(req, rsp, name, selector)
-        found |= dict(_own(requirements.answer(req, name), composite))
+        kind = _GROUPS[composite.namespaced]
+        groups = _present(req, rsp, composite, "unlisted-connection-groups", kind)
+    found: dict[str, Struct] = {}
+    for resource in sorted((*tenants.values(), *groups.values()), key=_rank):
+        found.setdefault(structs.text(resource, "metadata", "annotations", _NAME), resource)
     return {name: resource for name, resource in found.items() if name not in seen}
+
+
+def pin(metadata: Struct, resource: Struct) -> None:
+    """Give the metadata of a desired resource the name of the one that exists, and what makes the API server
+    refuse it if that one has changed since it was read, or is gone."""
+    for key in ("name", "uid", "resourceVersion"):
+        if value := structs.text(resource, "metadata", key):
+            metadata[key] = value
 
 
 def _wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Iterator[str]:
@@ -70,10 +78,45 @@ def _wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Iterator[str]:
         yield compose.group_name(seen)
 
 
-def _own(answer: fnv1.Resources | None, composite: Composite) -> Iterator[tuple[str, Struct]]:
-    for item in answer.items if answer is not None else ():
-        name = structs.text(item.resource, "metadata", "annotations", _NAME)
-        owner = controller(item.resource)
-        gone = structs.text(item.resource, "metadata", "deletionTimestamp")
-        if compose.OURS.fullmatch(name) and structs.text(owner, "uid") == composite.uid and not gone:
-            yield name, item.resource
+def _present(
+    req: fnv1.RunFunctionRequest,
+    rsp: fnv1.RunFunctionResponse,
+    composite: Composite,
+    requirement: str,
+    kind: kinds.Kind,
+) -> dict[str, Struct]:
+    """The composite's resources of a kind that are not being deleted, by name."""
+    found: dict[str, Struct] = {}
+    for end, labels in _labels(composite).items():
+        name = requirement + end
+        selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
+        selector.match_labels.labels.update(labels)
+        if composite.namespaced:
+            selector.namespace = composite.namespace
+        requirements.require(req, rsp, name, selector)
+        answer = requirements.answer(req, name)
+        items = (item.resource for item in answer.items) if answer is not None else ()
+        found |= {structs.text(each, "metadata", "name"): each for each in items if _is_own(each, composite)}
+    return found
+
+
+def _labels(composite: Composite) -> dict[str, dict[str, str]]:
+    """The labels to look for, by the end of the requirement's name. What an earlier version composed has only
+    Crossplane's, until the function composes it again."""
+    own = {"": compose.claim_label(composite)}
+    theirs = dict(composite.labels).get(COMPOSITE_LABEL) or composite.name
+    return own | ({"-by-composite": {COMPOSITE_LABEL: theirs}} if len(theirs) <= LONGEST_LABEL else {})
+
+
+def _is_own(resource: Struct, composite: Composite) -> bool:
+    name = structs.text(resource, "metadata", "annotations", _NAME)
+    owner = structs.text(controller(resource), "uid")
+    gone = structs.text(resource, "metadata", "deletionTimestamp")
+    return bool(compose.OURS.fullmatch(name)) and owner == composite.uid and not gone
+
+
+def _rank(resource: Struct) -> tuple[bool, str, str]:
+    """First what exists in AWS, then what is older: of two with one composed resource name, only the first is
+    composed."""
+    created, name = structs.texts_at(structs.child(resource, "metadata"), ("creationTimestamp", "name"))
+    return not read(resource).exists, created, name

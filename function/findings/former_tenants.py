@@ -15,7 +15,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from function.claims.claim import COMPOSITE_LABEL, Composite
+from function.claims.claim import COMPOSITE_LABEL, LONGEST_LABEL, Composite
 from function.composed import compose, observed
 from function.composed.observed import ObservedTenant
 from function.findings.other_tenants import IN_CONFLICT
@@ -28,8 +28,6 @@ NESTED_REQUIREMENT: Final = "former-tenants-by-label"
 """For a composite whose label names another one: that may be its own author's doing."""
 _CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
 """Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
-_LONGEST_LABEL: Final = 63
-"""Characters of a label's value. A claim with a longer name has no composed resources."""
 
 
 def require(
@@ -92,7 +90,7 @@ def _are_needed(req: fnv1.RunFunctionRequest, composite: Composite, seen: Iterab
     if not is_suspended(req) and not any(map(_lacks_domains, seen)):
         return False
     values = (value for labels in _labels(composite).values() for value in labels.values())
-    return all(0 < len(value) <= _LONGEST_LABEL for value in values) and requirements.readable(req)
+    return all(0 < len(value) <= LONGEST_LABEL for value in values) and requirements.readable(req)
 
 
 def _lacks_domains(seen: ObservedTenant) -> bool:

@@ -48,8 +48,8 @@ LIFE = (
     Mutation(
         "a disabling says the domains of the spec",
         "cloudfront/tenant/plan.py",
-        "        domains=frozenset(seen.domains),\n        enabled=False,",
-        "        domains=frozenset(),\n        enabled=False,",
+        "        domains=frozenset(seen.domains),\n        enabled=enabled,",
+        "        domains=frozenset(),\n        enabled=enabled,",
         "an edit before the deletion is rolled out by it, or refused for ever",
         (f"{_DEFECTS}::test_a_disabling_says_no_more_than_aws_wants",),
     ),

@@ -250,21 +250,30 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     # Delete.
 
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
-        """Disable a tenant whose spec asks for that: an emergency does not wait for the confirmation of the
-        deletion. The provider does not enable it again while the deletion is held."""
-        there = looked.seen
-        asked = mr.for_provider.get("enabled") is False and judgement.updates(mr)
-        if not asked or not there.enabled:
+        """Disable or enable the tenant if a change of its spec asks for that: an emergency, and the end of
+        one, do not wait for the confirmation of the deletion. Drift stays, as its deletion is held."""
+        switch = self._switch(mr, looked.seen)
+        if switch is None or not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return held
-        if not owner_look.before_deletion(mr, looked, self._account, self._cluster):
-            return held
-        disable, _ = plan.remove(there, said=self._memory.accepted.of(mr.kind))
-        effects = run((disable,), there, self._cloudfront)
+        effects = run((switch,), looked.seen, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error:
-            words = f"{held.message}. The tenant is not disabled: {effects.error}"
-            return guards.still_held(words, held.after)
+            what = "disabled" if looked.seen.enabled else "enabled"
+            return guards.still_held(f"{held.message}. The tenant is not {what}: {effects.error}", held.after)
         return guards.still_held(held.message, LOOK_AGAIN)
+
+    def _switch(self, mr: Managed, there: ObservedTenant) -> Action | None:
+        """What disables or enables the tenant, if its spec changed and now asks for that."""
+        try:
+            asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
+        except ExternalError:
+            return None
+        state = self._compare(mr, asked, there)
+        changed = state.applied.known and any(each.field == "enabled" for each in state.pending)
+        if not changed or not judgement.updates(mr):
+            return None
+        said = self._memory.accepted.of(mr.kind)
+        return plan.switch(there, enabled=bool(asked.enabled), said=said)
 
     # Update.
 

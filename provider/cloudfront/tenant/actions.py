@@ -17,9 +17,9 @@ __all__ = [
     "AttachCertificate",
     "CreateTenant",
     "DeleteTenant",
-    "DisableTenant",
     "MoveDomain",
     "RequestCertificate",
+    "SwitchTenant",
     "UpdateTenant",
 ]
 
@@ -126,8 +126,8 @@ class AttachCertificate:
 
 
 @dataclass(frozen=True)
-class DisableTenant:
-    """UpdateDistributionTenant with Enabled false and, if AWS requires more members, the observed tenant.
+class SwitchTenant:
+    """UpdateDistributionTenant with Enabled and, if AWS requires more members, the observed tenant.
 
     It sends the observed values, not the desired ones: an edit just before the deletion, such as a domain
     that is in use elsewhere, must not block the deletion.
@@ -135,11 +135,12 @@ class DisableTenant:
 
     id: str
     name: str
+    enabled: bool
     ways: tuple[tuple[Said, Tenant], ...]
     """The updates to try, in this order, until AWS accepts one."""
 
     def __str__(self) -> str:
-        return f"disabled tenant {self.name}"
+        return f"{'enabled' if self.enabled else 'disabled'} tenant {self.name}"
 
     def do(self, effects: _Effects, cloudfront: CloudFront) -> None:
         """See lifecycle.actions.Action."""

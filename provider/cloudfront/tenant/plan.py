@@ -24,9 +24,9 @@ from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant.actions import (
     AttachCertificate,
     DeleteTenant,
-    DisableTenant,
     MoveDomain,
     RequestCertificate,
+    SwitchTenant,
     UpdateTenant,
 )
 
@@ -35,10 +35,10 @@ __all__ = [
     "NO_MOVES",
     "Moves",
     "converge",
-    "disabled",
     "next_look",
     "only_attaches",
     "remove",
+    "switch",
 ]
 
 LOOK_AT_CERTIFICATE: Final = 30.0
@@ -184,28 +184,39 @@ def remove(seen: ObservedTenant, *, refused: bool = False, said: Said = Said.NOT
     Args:
         seen: the observed tenant.
         refused: CloudFront refused to delete this version, so the plan waits for the roll-out.
-        said: the form of the last disabling request that AWS accepted.
+        said: the form of the last request to enable or disable one that AWS accepted.
     """
     delete = DeleteTenant(seen.id, seen.name)
     if seen.enabled:
-        ways = tuple((each, disabled(seen, each)) for each in order(said))
-        return (DisableTenant(seen.id, seen.name, ways), delete)
+        return (switch(seen, enabled=False, said=said), delete)
     if refused and not seen.deployed:
         reason = f"tenant {seen.name} is disabled; waiting for CloudFront to roll that out before deleting it"
         return (Wait(reason),)
     return (delete,)
 
 
-def disabled(seen: ObservedTenant, said: Said) -> Tenant:
-    """The observed tenant, but disabled, with the members that `said` requires. Even the largest form omits
-    customizations: CloudFront refuses an update that names a certificate that is no longer valid."""
+def switch(seen: ObservedTenant, *, enabled: bool, said: Said = Said.NOTHING) -> SwitchTenant:
+    """Plan to enable or disable a tenant, and nothing else.
+
+    Args:
+        seen: the observed tenant.
+        enabled: whether it is to serve.
+        said: the form of the last such request that AWS accepted.
+    """
+    ways = tuple((each, _switched(seen, each, enabled=enabled)) for each in order(said))
+    return SwitchTenant(seen.id, seen.name, enabled, ways)
+
+
+def _switched(seen: ObservedTenant, said: Said, *, enabled: bool) -> Tenant:
+    """The observed tenant, but enabled or disabled, with the members that `said` requires. Even the largest
+    form omits customizations: CloudFront refuses an update with a certificate that is no longer valid."""
     if said is Said.NOTHING:
-        return Tenant(name=seen.name, enabled=False)
+        return Tenant(name=seen.name, enabled=enabled)
     parent = Tenant(
         name=seen.name,
         distribution_id=seen.distribution_id,
         domains=frozenset(seen.domains),
-        enabled=False,
+        enabled=enabled,
     )
     if said is Said.PARENT:
         return parent

@@ -86,6 +86,7 @@ _NO_WAF = (
 )
 _TAG_PREFIX = "expected tag keys that do not start with aws:, crossplane- or edgetenants"
 _TAG_LENGTH = "expected tag keys of 1 to 128 characters"
+_TAG_CHARACTERS = "expected tag keys of letters, digits, spaces and the characters _ . : / = + @ -"
 _PARAMETER = "expected parameter names of 1 to 128 letters, digits, - and _"
 _ASKED = "expected a domain name such as www.example.com, without scheme, port, path or spaces"
 _OBSERVE = {"spec": {"managementPolicies": ["Observe"], "forProvider": {}}}
@@ -186,6 +187,13 @@ CEL_CASES: tuple[Case, ...] = (
     ),
     Case("tag key empty", TENANTS, _TAG_LENGTH, tenant(tags={"x": "y"}), tenant(tags={"": "y"})),
     Case(
+        "tag key characters", TENANTS, _TAG_CHARACTERS,
+        tenant(tags={"\u00dc\u00a0\u0663_.:/=+@-": "y"}), tenant(tags={"x\u0000": "y"}),
+    ),
+    Case(
+        "tag key symbols", TENANTS, _TAG_CHARACTERS, tenant(tags={"x": "y"}), tenant(tags={"x\u20ac": "y"}),
+    ),
+    Case(
         "parameter names", TENANTS, _PARAMETER,
         tenant(parameters={"a-B_1": "x"}), tenant(parameters={"a b": "x"}),
     ),
@@ -195,6 +203,10 @@ CEL_CASES: tuple[Case, ...] = (
         group(tags={"a": "b"}), group(tags={"crossplane-name": "b"}),
     ),
     Case("group tag keys", GROUPS, _TAG_LENGTH, group(tags={"a": "b"}), group(tags={"": "b"})),
+    Case(
+        "group tag key characters", GROUPS, _TAG_CHARACTERS,
+        group(tags={"a": "b"}), group(tags={"a;": "b"}),
+    ),
     # ProviderConfigs
     Case(
         "Secret needs secretRef", CONFIGS, "expected secretRef with source Secret, and only then",
@@ -264,6 +276,10 @@ CEL_CASES: tuple[Case, ...] = (
     Case("claim's tag prefixes", CLAIMS, _TAG_PREFIX, claim(tags={"a": "b"}), claim(tags={"aws:a": "b"})),
     Case("claim's tag keys", CLAIMS, _TAG_LENGTH, claim(tags={"a": "b"}), claim(tags={"": "b"})),
     Case(
+        "claim's tag key characters", CLAIMS, _TAG_CHARACTERS,
+        claim(tags={"a b": "b"}), claim(tags={"a\n": "b"}),
+    ),
+    Case(
         "claim's parameters", CLAIMS, _PARAMETER,
         claim(parameters={"a": "b"}), claim(parameters={"a.b": "b"}),
     ),
@@ -315,6 +331,9 @@ CEL_CASES: tuple[Case, ...] = (
     ),
     Case("plan's tag prefixes", PLANS, _TAG_PREFIX, plan(tags={"a": "b"}), plan(tags={"aws:a": "b"})),
     Case("plan's tag keys", PLANS, _TAG_LENGTH, plan(tags={"a": "b"}), plan(tags={"": "b"})),
+    Case(
+        "plan's tag key characters", PLANS, _TAG_CHARACTERS, plan(tags={"a": "b"}), plan(tags={"a<": "b"})
+    ),
     Case("plan's parameters", PLANS, _PARAMETER, plan(parameters={"a": "b"}), plan(parameters={"a.b": "b"})),
     Case("domain in upper case", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["ACME.example.com"])),
     Case("domain without dot", TENANTS, _A_DOMAIN, tenant(), tenant(domains=["localhost"])),

@@ -16,6 +16,9 @@ OWNER = {
     "uid": "u-1",
 }
 TENANTS, GROUPS = "unlisted-tenants", "unlisted-connection-groups"
+BY_COMPOSITE = "-by-composite"
+ALL_TENANTS = {TENANTS, TENANTS + BY_COMPOSITE}
+ALL = ALL_TENANTS | {GROUPS, GROUPS + BY_COMPOSITE}
 
 
 def request(**changes: Any) -> Any:
@@ -53,7 +56,7 @@ def test_what_the_claim_no_longer_wants_is_listed_once_more() -> None:
 
 def test_tenants_are_required_by_the_claims_label() -> None:
     """Not connection groups, whose kind may not be installed."""
-    assert set(building.run(request()).requirements.resources) == {TENANTS}
+    assert set(building.run(request()).requirements.resources) == ALL_TENANTS
 
 
 def test_a_claim_with_its_own_group_requires_both_kinds() -> None:
@@ -61,8 +64,10 @@ def test_a_claim_with_its_own_group_requires_both_kinds() -> None:
     rsp = building.run(building.request(xr={"metadata": {"uid": "u-1", "generation": 7}}, input_=own))
     labels = building.desired(rsp)["tenant"]["metadata"]["labels"]
     required = rsp.requirements.resources
-    assert set(required) == {TENANTS, GROUPS}
-    assert all(dict(each.match_labels.labels) == labels for each in required.values())
+    assert set(required) == ALL
+    theirs = {"crossplane.io/composite": "acme"}
+    for name, each in required.items():
+        assert dict(each.match_labels.labels) == (theirs if name.endswith(BY_COMPOSITE) else labels)
     assert {each.kind for each in required.values()} == {"DistributionTenant", "ConnectionGroup"}
     assert {each.namespace for each in required.values()} == {"shop"}
 
@@ -107,7 +112,7 @@ def test_what_is_observed_is_not_required_but_for_what_is_new() -> None:
     assert not building.run(req).requirements.resources
     own = {"plans": {"standard": {"connection": {"dedicated": True}}}}
     req = building.request(xr=xr, observed=observed, input_=own)
-    assert set(building.run(req).requirements.resources) == {TENANTS, GROUPS}
+    assert set(building.run(req).requirements.resources) == ALL
 
 
 def test_a_second_domain_finds_the_tenant_that_crossplane_forgot() -> None:
@@ -120,3 +125,44 @@ def test_a_second_domain_finds_the_tenant_that_crossplane_forgot() -> None:
     found = building.desired(building.reconcile(req, {TENANTS: [present("acme-3-0", first), lost]}))
     assert found[second]["metadata"]["name"] == "acme-6-111111111111"
     assert "name" not in found[first]["metadata"], "Crossplane knows it"
+
+
+def test_what_an_earlier_version_composed_is_found_by_crossplanes_label() -> None:
+    answers = {TENANTS + BY_COMPOSITE: [present("acme-0b841632e907")]}
+    found = building.desired(building.reconcile(request(), answers))
+    assert found["tenant"]["metadata"]["name"] == "acme-0b841632e907"
+
+
+def test_a_claim_with_a_name_that_no_label_can_have_looks_by_its_own_label_only() -> None:
+    asked = building.request(xr={"metadata": {"uid": "u-1", "generation": 7, "name": "a" * 64}})
+    assert set(building.run(asked).requirements.resources) == {TENANTS}
+
+
+def test_what_changed_since_it_was_read_is_not_written() -> None:
+    """Crossplane may have deleted it a moment ago. The API server refuses another uid, also if there is no
+    object, and another version."""
+    version = {"resourceVersion": "41"}
+    other = present("acme-3-111111111111", "tenant-7653e4959f8eac25a7d5", **version)
+    found = building.desired(building.reconcile(request(), {TENANTS: [present(**version), other]}))
+    for each in found.values():
+        assert (each["metadata"]["uid"], each["metadata"]["resourceVersion"]) == ("u-2", "41")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_the_one_that_exists_in_aws_is_composed_and_then_the_older_one(first: int) -> None:
+    made = "2026-01-0{}T00:00:00Z"
+    there = present("acme-12-0", creationTimestamp=made.format(2)) | {"status": building.live_status()}
+    two = [there, present("acme-3-0", creationTimestamp=made.format(1))]
+    found = building.desired(building.reconcile(request(), {TENANTS: [two[first], two[1 - first]]}))
+    assert found["tenant"]["metadata"]["name"] == "acme-12-0"
+    neither = [present("acme-12-0", creationTimestamp=made.format(1)), two[1] | {"status": {}}]
+    neither[1]["metadata"]["creationTimestamp"] = made.format(2)
+    found = building.desired(building.reconcile(request(), {TENANTS: [neither[first], neither[1 - first]]}))
+    assert found["tenant"]["metadata"]["name"] == "acme-12-0"
+
+
+def test_a_group_that_the_same_edit_gives_up_is_looked_for_too() -> None:
+    own = {"spec": {"forProvider": {"connectionGroupIdSelector": {"matchControllerRef": True}}}}
+    req = request()
+    asked = building.reconcile(req, {TENANTS: [building.merged(present(), own)]}).requirements.resources
+    assert set(asked) == ALL

@@ -441,6 +441,75 @@ def test_a_protected_tenant_is_stopped_while_its_deletion_waits():
     assert "UpdateDistributionTenant" not in world.reconcile()
 
 
+def held_and_stopped() -> World:
+    world = settled(deletionProtection=True)
+    world.delete()
+    world.reconcile()
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    world.reconcile()
+    assert not world.cloudfront.only.enabled
+    world.reconcile()
+    return world
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_protected_tenant_is_started_again_while_its_deletion_waits(restarted):
+    """It would be dark for good: the claim's author cannot enable it in AWS."""
+    world = held_and_stopped()
+    if restarted:
+        world.restart()
+    world.obj["spec"]["forProvider"]["enabled"] = True
+    world.reconcile()
+    assert world.cloudfront.only.enabled
+    assert world.cloudfront.only.domains == {"acme.example.com": "active", "shop.acme.com": "active"}
+    assert world.ready() == ("False", "DeletionHeld")
+    assert "UpdateDistributionTenant" not in world.reconcile()
+
+
+def test_what_another_client_does_to_a_held_tenant_stays():
+    """No two clients write in turn, and an administrator may stop what another one keeps."""
+    world = held_and_stopped()
+    world.cloudfront.edit("dt_1", enabled=True)
+    for _ in range(3):
+        assert "UpdateDistributionTenant" not in world.reconcile()
+    world.obj["spec"]["forProvider"]["enabled"] = True
+    world.reconcile()
+    world.cloudfront.edit("dt_1", enabled=False)
+    for _ in range(3):
+        assert "UpdateDistributionTenant" not in world.reconcile()
+
+
+@pytest.mark.parametrize(
+    "how", [{"driftPolicy": "Report"}, {"driftPolicy": "Suspend"}, {"ignoreDrift": ["enabled"]}]
+)
+def test_the_deletion_of_a_protected_tenant_does_not_correct_what_its_spec_leaves(how):
+    world = settled(deletionProtection=True, **how)
+    if "driftPolicy" in how:
+        world.edit(enabled=False)
+        world.settle()
+        world.cloudfront.edit("dt_1", enabled=True)
+    else:
+        world.edit(enabled=False)
+        world.settle()
+    assert world.cloudfront.only.enabled
+    world.delete()
+    for _ in range(3):
+        world.reconcile()
+    assert world.cloudfront.only.enabled
+    assert world.ready() == ("False", "DeletionHeld")
+
+
+def test_a_tenant_without_a_record_of_the_last_write_is_not_switched():
+    """Nothing says whether its spec has changed."""
+    world = settled(deletionProtection=True)
+    world.delete()
+    world.reconcile()
+    del world.obj["status"]["applied"]
+    world.obj["spec"]["forProvider"]["enabled"] = False
+    world.reconcile()
+    assert world.cloudfront.only.enabled
+
+
 def test_what_a_backup_brought_back_stops_nothing():
     """No user asked for the deletion, and the spec is that of the backup."""
     world = settled()

@@ -17,7 +17,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import OWNER_TAG
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import plan
-from provider.cloudfront.tenant.actions import DeleteTenant, DisableTenant, UpdateTenant
+from provider.cloudfront.tenant.actions import DeleteTenant, SwitchTenant, UpdateTenant
 
 KEYS = some.sampled_from(["a", "b", "c"])
 VALUES = some.sampled_from(["1", "2"])
@@ -151,8 +151,8 @@ SEEN_ONE = ObservedTenant("dt_1", "arn:x", "shop.acme", "v1", "E1", domains={"a.
 @pytest.mark.parametrize(
     ("seen", "refused", "kinds"),
     [
-        (SEEN_ONE, False, (DisableTenant, DeleteTenant)),
-        (SEEN_ONE, True, (DisableTenant, DeleteTenant)),
+        (SEEN_ONE, False, (SwitchTenant, DeleteTenant)),
+        (SEEN_ONE, True, (SwitchTenant, DeleteTenant)),
         (replace(SEEN_ONE, enabled=False), False, (DeleteTenant,)),
         (replace(SEEN_ONE, enabled=False, status="InProgress"), False, (DeleteTenant,)),
         (replace(SEEN_ONE, enabled=False, status="InProgress"), True, (Wait,)),
