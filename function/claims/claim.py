@@ -195,7 +195,8 @@ def read(observed: fnv1.Resource) -> Claim:
     spec = structs.child(observed.resource, "spec")
     if spec is None:
         raise Refused(LiveReason.INVALID_CLAIM, "spec: expected an object, got nothing")
-    _check_label(structs.child(observed.resource, "metadata"))
+    legacy = structs.child(spec, "claimRef") is not None
+    _check_label(structs.child(observed.resource, "metadata"), legacy=legacy)
     own = {key: structs.plain(spec.fields[key]) for key in sorted(spec.fields) if key not in CORE_FIELDS}
     try:
         parsed = tenantclaim.parse(own)
@@ -204,7 +205,7 @@ def read(observed: fnv1.Resource) -> Claim:
         raise Refused(LiveReason.INVALID_CLAIM, str(error), problems=error.problems) from None
 
 
-def _check_label(metadata: Struct | None) -> None:
+def _check_label(metadata: Struct | None, *, legacy: bool) -> None:
     """Refuse the label by which composed resources of another composite are found. Crossplane copies it to
     the composed resources, and sets it itself on a composite that another one composes.
 
@@ -218,7 +219,9 @@ def _check_label(metadata: Struct | None) -> None:
     ):
         return
     path = f"metadata.labels[{COMPOSITE_LABEL}]"
-    refuse_claim([Problem(path, "no value, or the name of the claim", shown(label))])
+    # A legacy claim has another name than its composite.
+    named = f"its composite, {structs.text(metadata, 'name')}" if legacy else "the claim"
+    refuse_claim([Problem(path, f"no value, or the name of {named}", shown(label))])
 
 
 def asked_domains(resource: Struct) -> tuple[str, ...]:

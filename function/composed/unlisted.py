@@ -7,7 +7,9 @@ with the claim's label, and composes those that exist under their names. Those t
 composed again.
 
 What Crossplane reads may be outdated: it may have deleted a resource a moment ago. So such a resource is
-composed with the uid and version that were read, and the API server refuses it if it has changed since.
+composed with the version that was read, and the API server refuses it if it has changed since. The API server
+would create one that is gone. So what the claim does not want is listed again, for Crossplane to delete it,
+only if the whole list is lost.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +50,8 @@ def find(
     composite = order.composite
     if not composite.generation or not requirements.readable(req):
         return {}
-    if all(name in seen or order.is_noted(name) for name in _wanted(order, seen)):
+    wanted = frozenset(_wanted(order, seen))
+    if all(name in seen or order.is_noted(name) for name in wanted):
         return {}
     tenants = _present(req, rsp, composite, "unlisted-tenants", _TENANTS[composite.namespaced])
     groups: dict[str, Struct] = {}
@@ -59,13 +62,14 @@ def find(
     found: dict[str, Struct] = {}
     for resource in sorted((*tenants.values(), *groups.values()), key=_rank):
         found.setdefault(structs.text(resource, "metadata", "annotations", _NAME), resource)
-    return {name: resource for name, resource in found.items() if name not in seen}
+    is_lost = not order.noted_names
+    return {name: each for name, each in found.items() if name not in seen and (is_lost or name in wanted)}
 
 
 def pin(metadata: Struct, resource: Struct) -> None:
-    """Give the metadata of a desired resource the name of the one that exists, and what makes the API server
-    refuse it if that one has changed since it was read, or is gone."""
-    for key in ("name", "uid", "resourceVersion"):
+    """Give the metadata of a desired resource the name of the one that exists, and the version that makes the
+    API server refuse it if that one has changed since it was read. Crossplane (v2.3.4) cannot note a uid."""
+    for key in ("name", "resourceVersion"):
         if value := structs.text(resource, "metadata", key):
             metadata[key] = value
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from apis import kinds
+from apis.domains import normalise
 from apis.errors import InvalidInput
 from edgetenants_runtime.admission.review import Request, Verdict
 from edgetenants_runtime.admission.server import Check
@@ -228,7 +229,15 @@ def _added(new: Managed, old: Managed | None) -> frozenset[str]:
 
 def _claimed(claim: Mapping[str, Any]) -> frozenset[str]:
     domains = (claim.get("spec") or {}).get("domains") or ()
-    return frozenset(str(domain).lower() for domain in domains)
+    return frozenset(_normalised(str(domain)) for domain in domains)
+
+
+def _normalised(domain: str) -> str:
+    try:
+        return normalise(domain)
+    except ValueError:
+        # The function refuses it, and no one has it.
+        return domain
 
 
 def _deletes(mr: Managed) -> bool:

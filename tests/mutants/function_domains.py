@@ -320,7 +320,7 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a claim may have the label of another one",
         "claims/claim.py",
-        '    _check_label(structs.child(observed.resource, "metadata"))\n',
+        '    _check_label(structs.child(observed.resource, "metadata"), legacy=legacy)\n',
         "",
         "Suspended is True while a former tenant serves",
         ("unit/function/test_cases.py",),

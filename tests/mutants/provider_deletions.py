@@ -181,7 +181,7 @@ PROVIDER_DELETIONS = (
         "cloudfront/clients/tenant.py",
         "for each in state.pending)",
         "for each in state.todo.all)",
-        "two clients write in turn, and a tenant that its spec leaves enabled goes dark when its resource is deleted",
+        "two clients write in turn, and a tenant that its spec leaves enabled goes dark",
         ("unit/provider/cloudfront/clients/test_tenant.py",),
     ),
     Mutation(

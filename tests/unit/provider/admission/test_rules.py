@@ -275,6 +275,16 @@ def test_a_claim_gets_warnings_only() -> None:
     assert review(claim, path=rules.CLAIMS) == Verdict()
 
 
+@pytest.mark.parametrize(
+    "spelled", ["Taken.Example.COM", "taken.example.com.", "\uff54aken.example\u3002com"]
+)
+def test_a_claim_may_spell_a_domain_as_it_likes(spelled: str) -> None:
+    spec = {"domains": [spelled, "not a domain"]}
+    claim = {"kind": "TenantClaim", "metadata": {"name": "acme", "namespace": "shop"}, "spec": spec}
+    verdict = review(claim, path=rules.CLAIMS)
+    assert f"{TAKEN} is kept for another namespace" in verdict.warnings[0]
+
+
 def test_a_connection_group_has_no_domains_and_no_parameters() -> None:
     group = {
         "apiVersion": "cloudfront.m.edgetenants.io/v1alpha1",
