@@ -169,6 +169,14 @@ PROVIDER_DELETIONS = (
         ("unit/provider/cloudfront/clients/test_tenant.py",),
     ),
     Mutation(
+        "a former resource takes its tenant back after a restart",
+        "cloudfront/adoption/owner_look.py",
+        "_later_holder(mr, seen, peers) if mr.deleted else None",
+        "None",
+        "a tenant that serves for another resource is deleted",
+        ("unit/provider/cloudfront/ownership/test_released_predecessor.py",),
+    ),
+    Mutation(
         "every held tenant is switched",
         "cloudfront/clients/tenant.py",
         'state.applied.known and any(each.field == "enabled" for each in state.pending)',

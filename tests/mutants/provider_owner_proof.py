@@ -181,7 +181,7 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
     Mutation(
         "of two of one identity status decides",
         "cloudfront/adoption/owner_look.py",
-        "        return next(iter(proven), None)\n",
+        "        return proven[0]\n",
         "        return None\n",
         "whoever may write status deletes what another resource of the namespace has",
         (f"{_PROOF}::test_a_forged_status_takes_nothing_from_who_is_proven_to_have_it",),

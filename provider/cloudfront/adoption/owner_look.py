@@ -10,7 +10,7 @@ Status saves a new process from reading the tags of ten thousand tenants that it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
@@ -317,9 +317,18 @@ def _rival(mr: Managed, seen: Seen, proofs: OwnerProofs, find_peers: Peers) -> M
     proven = [peer for peer in peers if judgement.alike(mr, peer) and proofs.held(peer.uid, seen.id)]
     if proofs.held(mr.uid, seen.id):
         return next((peer for peer in proven if judgement.is_older(peer, mr)), None)
-    if proven or judgement.recorded(mr, seen):
-        return next(iter(proven), None)
+    if proven:
+        return proven[0]
+    if judgement.recorded(mr, seen):
+        return _later_holder(mr, seen, peers) if mr.deleted else None
     return judgement.rival(mr, seen, peers)
+
+
+def _later_holder(mr: Managed, seen: Seen, peers: Iterable[Managed]) -> Managed | None:
+    """The resource that took over from one that is being deleted, if only status says so, as after a restart:
+    a tenant that stays in AWS is better than one that is deleted while a resource needs it."""
+    alike = (peer for peer in peers if not peer.deleted and judgement.alike(mr, peer) and _may_write(peer))
+    return next((peer for peer in alike if judgement.believed(peer, seen)), None)
 
 
 def _may_write(peer: Managed) -> bool:

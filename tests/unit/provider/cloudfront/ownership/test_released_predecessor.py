@@ -76,6 +76,25 @@ def test_the_successor_changes_the_tenant() -> None:
     assert [each.enabled for each in pair.tenants] == [False]
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_former_one_takes_nothing_back(restarted: bool) -> None:
+    """Someone gives it the policy Delete again, and the other finalizer goes."""
+    pair = Pair(KEEP)
+    pair.objects["old"]["metadata"]["finalizers"] = [OTHERS]
+    pair.go_on()
+    assert pair.later.ready()[0] == "True"
+    if restarted:
+        pair.former.restart()
+        pair.later.memory = pair.former.memory
+    pair.objects["old"]["metadata"]["finalizers"] = [OURS]
+    pair.objects["old"]["spec"]["managementPolicies"] = ["*"]
+    for _ in range(3):
+        pair.former.reconcile()
+    assert [each.enabled for each in pair.tenants] == [True]
+    pair.go_on()
+    assert pair.later.ready()[0] == "True"
+
+
 def test_a_tenant_that_is_deleted_with_the_former_one_is_waited_for() -> None:
     pair = Pair(["*"], enabled=False)
     pair.go_on()
