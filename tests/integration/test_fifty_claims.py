@@ -27,6 +27,7 @@ def core(world: World) -> Iterator[None]:
         yield
 
 
+@pytest.mark.timeout(600)  # a quiet machine with two slow cores takes 140 s
 def test_fifty_claims_become_ready_with_few_writes_are_quiet_and_follow_their_plan(
     claims: Claims, world: World, departing: Departing
 ) -> None:
