@@ -498,7 +498,7 @@ def wait_refused(world: World) -> None:
     """Wait until the new revision says that the old one still controls its CRDs."""
 
     def refused() -> bool:
-        found = get(world, "provider.pkg,providerrevisions")["items"]
+        found = get(world, "providerrevisions")["items"]
         seen[:] = [(o["metadata"]["name"], o.get("status", {}).get("conditions")) for o in found]
         return "is already controlled by ProviderRevision" in json.dumps(seen)
 
@@ -506,7 +506,7 @@ def wait_refused(world: World) -> None:
     try:
         world.wait_for("the new revision to be refused", refused, seconds=200)
     except WorldError as e:
-        raise WorldError(f"{e}; the packages: {json.dumps(seen, indent=1)}") from e
+        raise WorldError(f"{e}; the revisions: {json.dumps(seen, indent=1)}") from e
 
 
 def ready(obj: dict[str, Any]) -> bool:
