@@ -12,16 +12,17 @@ from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Struct
 
 from apis import errors, kinds, tenantplans
-from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE
+from edgetenants_runtime.api.annotations import (
+    COMPOSED_NAME,
+    LABEL_CLAIM_NAME,
+    LABEL_CLAIM_NAMESPACE,
+    LABEL_COMPOSITE,
+)
 from function import fn
 from function.claims import claim, plan_sources, plans
 from function.composed.compose import Order
 from function.protocol import structs
 
-COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
-"""Annotation that Crossplane sets on a composed resource: its composed resource name."""
-COMPOSITE: Final = "crossplane.io/composite"
-"""Label that Crossplane sets on a composed resource: the name of its composite."""
 MOST_CALLS: Final = 6
 """Crossplane repeats a call at most five times (internal/xfn/required_resources.go)."""
 
@@ -153,7 +154,7 @@ def _may_be_composed_by(composite: Json, composed: Json) -> bool:
     owners = [each for each in owners if isinstance(each, Mapping)] if isinstance(owners, list) else []
     controller = next((each for each in owners if each.get("controller") is True), None)
     if controller is None:
-        return mapping(composed, "labels").get(COMPOSITE) in (None, metadata.get("name"))
+        return mapping(composed, "labels").get(LABEL_COMPOSITE) in (None, metadata.get("name"))
     # The author of a claim chooses its labels. Crossplane looks at the controller only, and a claim that was
     # created again has another uid than the one that composed its former tenants.
     mine = {"uid": metadata.get("uid"), "kind": composite.get("kind"), "name": metadata.get("name")}
@@ -171,9 +172,9 @@ def composed(name: str, resource: Json, composite: Json) -> Json:
     """
     asked, of = mapping(composite, "metadata"), mapping(resource, "metadata")
     claim_ref = mapping(composite, "spec", "claimRef")
-    prefix = mapping(asked, "labels").get(COMPOSITE) or asked.get("name")
+    prefix = mapping(asked, "labels").get(LABEL_COMPOSITE) or asked.get("name")
     labels = {
-        COMPOSITE: prefix,
+        LABEL_COMPOSITE: prefix,
         LABEL_CLAIM_NAME: claim_ref.get("name"),
         LABEL_CLAIM_NAMESPACE: claim_ref.get("namespace"),
     }

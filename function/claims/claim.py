@@ -17,6 +17,7 @@ from apis.conditions import ClaimConditionType, LiveReason
 from apis.domains import MAX_DOMAINS
 from apis.errors import InvalidInput, Problem, shown
 from apis.tenantclaim import CORE_FIELDS, TenantClaimSpec
+from edgetenants_runtime.api.annotations import LABEL_COMPOSITE
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from function.claims import domains
 from function.errors import Refused, refuse_claim
@@ -24,8 +25,6 @@ from function.protocol import structs
 
 CONFIRM = "edgetenants.io/confirm"
 """Annotation: tokens of the steps that the claim's author confirms, separated by commas."""
-COMPOSITE_LABEL: Final = "crossplane.io/composite"
-"""Label that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 LONGEST_LABEL: Final = 63
 """Characters of a label's value. A claim with a longer name has no composed resources."""
 _RESPONSIVE: Final = "Responsive"
@@ -212,13 +211,13 @@ def _check_label(metadata: Struct | None, *, legacy: bool) -> None:
     Raises:
         Refused: the claim has another one's.
     """
-    label = structs.text(metadata, "labels", COMPOSITE_LABEL)
+    label = structs.text(metadata, "labels", LABEL_COMPOSITE)
     owners = structs.objects(metadata, "ownerReferences")
     if label in ("", structs.text(metadata, "name")) or any(
         structs.flag(each, "controller") for each in owners
     ):
         return
-    path = f"metadata.labels[{COMPOSITE_LABEL}]"
+    path = f"metadata.labels[{LABEL_COMPOSITE}]"
     # A legacy claim has another name than its composite.
     named = f"its composite, {structs.text(metadata, 'name')}" if legacy else "the claim"
     refuse_claim([Problem(path, f"no value, or the name of {named}", shown(label))])

@@ -16,7 +16,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
 from apis.errors import Problem
-from function.claims.claim import COMPOSITE_LABEL
+from edgetenants_runtime.api.annotations import LABEL_COMPOSITE
 from function.protocol import structs
 
 __all__ = ["find", "problems"]
@@ -92,7 +92,7 @@ def _may_be_taken(metadata: Struct | None, composite: Struct) -> bool:
 
 
 def _label(metadata: Struct | None) -> str:
-    return structs.text(structs.child(metadata, "labels"), COMPOSITE_LABEL)
+    return structs.text(structs.child(metadata, "labels"), LABEL_COMPOSITE)
 
 
 def _problem(resource: Struct, composite: Struct) -> Problem:
@@ -108,7 +108,7 @@ def _problem(resource: Struct, composite: Struct) -> Problem:
     # The claim's author may not know the label of a cluster-scoped object.
     if label not in ("", structs.text(of_composite, "name")) and not _is_out_of_reach(metadata, of_composite):
         got = (
-            f"{kind} {name}, which has no controller, and is {label}'s by its label {COMPOSITE_LABEL}; "
+            f"{kind} {name}, which has no controller, and is {label}'s by its label {LABEL_COMPOSITE}; "
             "remove it from the list"
         )
     return Problem(path, "resources that this claim composed and controls", got)

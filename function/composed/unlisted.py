@@ -19,14 +19,13 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from function.claims.claim import COMPOSITE_LABEL, LONGEST_LABEL, Composite
+from edgetenants_runtime.api.annotations import COMPOSED_NAME, LABEL_COMPOSITE
+from function.claims.claim import LONGEST_LABEL, Composite
 from function.composed import compose
 from function.composed.compose import Order
 from function.composed.observed import ObservedTenant, controller, read
 from function.protocol import requirements, structs
 
-_NAME: Final = "crossplane.io/composition-resource-name"
-"""Annotation that Crossplane sets on composed resources (internal/xcrd)."""
 _TENANTS: Final = {True: kinds.DISTRIBUTION_TENANT, False: kinds.LEGACY_DISTRIBUTION_TENANT}
 _GROUPS: Final = {True: kinds.CONNECTION_GROUP, False: kinds.LEGACY_CONNECTION_GROUP}
 """By whether they are namespaced."""
@@ -61,7 +60,7 @@ def find(
         groups = _present(req, rsp, composite, "unlisted-connection-groups", kind)
     found: dict[str, Struct] = {}
     for resource in sorted((*tenants.values(), *groups.values()), key=_rank):
-        found.setdefault(structs.text(resource, "metadata", "annotations", _NAME), resource)
+        found.setdefault(structs.text(resource, "metadata", "annotations", COMPOSED_NAME), resource)
     is_lost = not order.noted_names
     return {name: each for name, each in found.items() if name not in seen and (is_lost or name in wanted)}
 
@@ -93,10 +92,7 @@ def _present(
     found: dict[str, Struct] = {}
     for end, labels in _labels(composite).items():
         name = requirement + end
-        selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
-        selector.match_labels.labels.update(labels)
-        if composite.namespaced:
-            selector.namespace = composite.namespace
+        selector = requirements.with_labels(kind, labels, composite.namespace)
         requirements.require(req, rsp, name, selector)
         answer = requirements.answer(req, name)
         items = (item.resource for item in answer.items) if answer is not None else ()
@@ -108,12 +104,12 @@ def _labels(composite: Composite) -> dict[str, dict[str, str]]:
     """The labels to look for, by the end of the requirement's name. What an earlier version composed has only
     Crossplane's, until the function composes it again."""
     own = {"": compose.claim_label(composite)}
-    theirs = dict(composite.labels).get(COMPOSITE_LABEL) or composite.name
-    return own | ({"-by-composite": {COMPOSITE_LABEL: theirs}} if len(theirs) <= LONGEST_LABEL else {})
+    theirs = dict(composite.labels).get(LABEL_COMPOSITE) or composite.name
+    return own | ({"-by-composite": {LABEL_COMPOSITE: theirs}} if len(theirs) <= LONGEST_LABEL else {})
 
 
 def _is_own(resource: Struct, composite: Composite) -> bool:
-    name = structs.text(resource, "metadata", "annotations", _NAME)
+    name = structs.text(resource, "metadata", "annotations", COMPOSED_NAME)
     owner = structs.text(controller(resource), "uid")
     gone = structs.text(resource, "metadata", "deletionTimestamp")
     return bool(compose.OURS.fullmatch(name)) and owner == composite.uid and not gone

@@ -15,7 +15,8 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from google.protobuf.struct_pb2 import Struct
 
 from apis import kinds
-from function.claims.claim import COMPOSITE_LABEL, LONGEST_LABEL, Composite
+from edgetenants_runtime.api.annotations import LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE
+from function.claims.claim import LONGEST_LABEL, Composite
 from function.composed import compose, observed
 from function.composed.observed import ObservedTenant
 from function.findings.other_tenants import IN_CONFLICT
@@ -26,8 +27,6 @@ OWN_REQUIREMENT: Final = "former-tenants-by-claim"
 """By the function's own label."""
 NESTED_REQUIREMENT: Final = "former-tenants-by-label"
 """For a composite whose label names another one: that may be its own author's doing."""
-_CLAIM: Final = ("crossplane.io/claim-namespace", "crossplane.io/claim-name")
-"""Labels that Crossplane sets on composed resources (internal/controller/apiextensions/composite)."""
 
 
 def require(
@@ -48,10 +47,7 @@ def require(
         return
     kind = kinds.DISTRIBUTION_TENANT if composite.namespaced else kinds.LEGACY_DISTRIBUTION_TENANT
     for name, labels in _labels(composite).items():
-        selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
-        selector.match_labels.labels.update(labels)
-        if composite.namespaced:
-            selector.namespace = composite.namespace
+        selector = requirements.with_labels(kind, labels, composite.namespace)
         requirements.require(req, rsp, name, selector)
 
 
@@ -110,10 +106,11 @@ def _labels(composite: Composite) -> dict[str, dict[str, str]]:
     own = {OWN_REQUIREMENT: compose.claim_label(composite)}
     if composite.claim is not None:
         # A legacy composite's name is random: a claim that is created again gets another composite.
-        return own | {REQUIREMENT: dict(zip(_CLAIM, composite.claim, strict=True))}
-    wanted = own | {REQUIREMENT: {COMPOSITE_LABEL: composite.name}}
+        names = zip((LABEL_CLAIM_NAMESPACE, LABEL_CLAIM_NAME), composite.claim, strict=True)
+        return own | {REQUIREMENT: dict(names)}
+    wanted = own | {REQUIREMENT: {LABEL_COMPOSITE: composite.name}}
     # A composite that another one composes has the other one's name there, and its tenants have it too.
-    label = dict(composite.labels).get(COMPOSITE_LABEL)
+    label = dict(composite.labels).get(LABEL_COMPOSITE)
     if label and label != composite.name:
-        wanted[NESTED_REQUIREMENT] = {COMPOSITE_LABEL: label}
+        wanted[NESTED_REQUIREMENT] = {LABEL_COMPOSITE: label}
     return wanted

@@ -6,7 +6,11 @@ v1.15) and read a resource twice if both require it. So the function sets both o
 list its capabilities (before v2.2).
 """
 
+from collections.abc import Mapping
+
 from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+
+from apis.kinds import Kind
 
 
 def require(
@@ -16,6 +20,15 @@ def require(
     rsp.requirements.resources[name].CopyFrom(selector)
     if not req.meta.capabilities:
         rsp.requirements.extra_resources[name].CopyFrom(selector)
+
+
+def with_labels(kind: Kind, labels: Mapping[str, str], namespace: str) -> fnv1.ResourceSelector:
+    """Select the resources of a kind with these labels; an empty namespace: cluster-scoped ones."""
+    selector = fnv1.ResourceSelector(api_version=kind.api_version, kind=kind.kind)
+    selector.match_labels.labels.update(labels)
+    if namespace:
+        selector.namespace = namespace
+    return selector
 
 
 def readable(req: fnv1.RunFunctionRequest) -> bool:

@@ -87,6 +87,8 @@ class NotYet(Frozen):
 
     Raised by `create`, it means that nothing was created, unless `made_nothing=False`. Raised by `observe`,
     it means that the external resource may exist.
+
+    `status` has top-level fields of status that take precedence over the observation's, as in Change.
     """
 
     def __init__(
@@ -96,16 +98,24 @@ class NotYet(Frozen):
         after: float,
         conditions: Sequence[Condition] = (),
         made_nothing: bool = True,
+        status: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.after = wait(after)
         self.conditions = tuple(conditions)
         self.made_nothing = made_nothing
+        self.status = dict(status or {})
 
     def but(self, *, conditions: Sequence[Condition]) -> NotYet:
         """A copy with other conditions."""
-        return NotYet(self.message, after=self.after, conditions=conditions, made_nothing=self.made_nothing)
+        return NotYet(
+            self.message,
+            after=self.after,
+            conditions=conditions,
+            made_nothing=self.made_nothing,
+            status=self.status,
+        )
 
 
 class ExternalError(Frozen):

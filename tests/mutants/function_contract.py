@@ -376,8 +376,8 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
     ),
     Mutation(
         "former tenants are looked for in all namespaces",
-        "findings/former_tenants.py",
-        "        selector.namespace = composite.namespace\n",
+        "protocol/requirements.py",
+        "        selector.namespace = namespace\n",
         "        pass\n",
         "a namespaced selector without a namespace finds nothing, or the tenants of others",
         ("unit/function/findings/test_former_tenants.py",),

@@ -180,7 +180,7 @@ FUNCTION_NAMES = (
     Mutation(
         "only the function's own label is asked for",
         "composed/unlisted.py",
-        'return own | ({"-by-composite": {COMPOSITE_LABEL: theirs}} if len(theirs) <= LONGEST_LABEL else {})',
+        'return own | ({"-by-composite": {LABEL_COMPOSITE: theirs}} if len(theirs) <= LONGEST_LABEL else {})',
         "return own",
         "a replaced claim that an earlier version composed gets a second object",
         ("unit/function/composed/test_unlisted.py",),

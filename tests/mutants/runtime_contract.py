@@ -27,6 +27,14 @@ RUNTIME_CONTRACT = (
         ("reconcile/connection/test_kept.py",),
     ),
     Mutation(
+        "what a wait records in status is dropped",
+        "reconcile/status_writer.py",
+        "change=Change(status=cause.status), ",
+        "",
+        "an external client repeats for ever what it records before a call",
+        ("reconcile/test_reconciler_failures.py",),
+    ),
+    Mutation(
         "several by selector in the order of their names",
         "rules/references.py",
         "    return [(key, value) for value, key in sorted(first.items())]\n",

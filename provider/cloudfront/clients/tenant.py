@@ -38,6 +38,7 @@ from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.dependencies import Dependencies
+from provider.cloudfront.state import applied as records
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
@@ -74,6 +75,8 @@ _OF_DOMAINS: Final = frozenset(
     }
 )
 """Reasons of a refused creation that may succeed with fewer domains."""
+_RECORDED_SECONDS: Final = 1.0
+"""Until the tenant is disabled or enabled whose record was just opened for that."""
 
 
 class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
@@ -255,25 +258,28 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         switch = self._switch(mr, looked.seen)
         if switch is None or not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return held
+        if not records.read(mr.status).is_open("enabled"):
+            # Recorded first. The spec may change back before the result is recorded, and that is not drift.
+            marked = {"applied": records.opened(mr.status, "enabled")}
+            return guards.still_held(held.message, _RECORDED_SECONDS, status=marked)
         effects = run((switch,), looked.seen, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
-        if effects.error:
-            what = "disabled" if looked.seen.enabled else "enabled"
-            return guards.still_held(f"{held.message}. The tenant is not {what}: {effects.error}", held.after)
-        return guards.still_held(held.message, LOOK_AGAIN)
+        if effects.error is None:
+            return guards.still_held(held.message, LOOK_AGAIN)
+        words = f"{held.message}. {_unswitched(effects.error, looked.seen)}"
+        is_clear = effects.error.made_nothing and not effects.error.conflict
+        return guards.still_held(words, held.after if is_clear else LOOK_AGAIN)
 
     def _switch(self, mr: Managed, there: ObservedTenant) -> Action | None:
-        """What disables or enables the tenant, if its spec changed and now asks for that."""
-        try:
-            asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
-        except ExternalError:
+        """What disables or enables the tenant, if its spec changed and now asks for that. Other fields of the
+        spec may be invalid."""
+        enabled = mr.for_provider.get("enabled")
+        if enabled in (None, there.enabled) or "enabled" in (mr.spec.get("ignoreDrift") or ()):
             return None
-        state = self._compare(mr, asked, there)
-        changed = state.applied.known and any(each.field == "enabled" for each in state.pending)
-        if not changed or not judgement.updates(mr):
+        applied = records.read(mr.status)
+        if not applied.known or applied.wrote("enabled", enabled) or not judgement.updates(mr):
             return None
-        said = self._memory.accepted.of(mr.kind)
-        return plan.switch(there, enabled=bool(asked.enabled), said=said)
+        return plan.switch(there, enabled=bool(enabled), said=self._memory.accepted.of(mr.kind))
 
     # Update.
 
@@ -356,6 +362,13 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
 def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:
     return any(each.type == ConditionType.READY and each.reason in reasons for each in refusal.conditions)
+
+
+def _unswitched(error: AwsError, there: ObservedTenant) -> str:
+    what = "disabled" if there.enabled else "enabled"
+    if error.made_nothing:
+        return f"The tenant is not {what}: {error}"
+    return f"It is not known whether the tenant is {what}: {error}"
 
 
 @contextmanager

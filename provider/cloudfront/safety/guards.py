@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import structlog
 
@@ -594,9 +594,9 @@ def check_protection(mr: Managed) -> None:
     raise still_held(words, _HELD_SECONDS)
 
 
-def still_held(words: str, after: float) -> NotYet:
-    """The error while a deletion waits for a confirmation."""
-    return NotYet(words, after=after, conditions=(not_ready(Reason.DELETION_HELD, words),))
+def still_held(words: str, after: float, status: Mapping[str, Any] | None = None) -> NotYet:
+    """The error while a deletion waits for a confirmation, with fields for its status."""
+    return NotYet(words, after=after, conditions=(not_ready(Reason.DELETION_HELD, words),), status=status)
 
 
 def is_protected(mr: Managed) -> bool:

@@ -32,6 +32,7 @@ FIELDS: Final = (
 _VERSION: Final = "1"
 _UNSET: Final = "-"
 _CLEARED: Final = "x"
+_OPEN: Final = "?"
 _NOTHING: Final = (_UNSET, _CLEARED)
 
 
@@ -83,6 +84,10 @@ class Applied:
         """The last write set the field to that value."""
         return self.digests is not None and self.digests.get(field) == _digest(value)
 
+    def is_open(self, field: str) -> bool:
+        """The record has no value of the field, so any difference was caused by the spec."""
+        return self.digests is None or self.digests.get(field) == _OPEN
+
 
 def read(status: Mapping[str, Any], fields: tuple[str, ...] = FIELDS) -> Applied:
     """Read the record from a status; `fields` are those of the kind."""
@@ -125,6 +130,23 @@ def record(
             asked.parameters.keys() | (before.parameter_keys if "parameters" in left else frozenset())
         ),
     }
+
+
+def opened(status: Mapping[str, Any], field: str, fields: tuple[str, ...] = FIELDS) -> dict[str, Any]:
+    """The stored form of the record before a write of one field. The answer may be lost, and the spec may
+    change again before the result is recorded. So the record leaves the field open until AWS and the spec
+    agree.
+
+    Args:
+        status: the status with the record.
+        field: the field.
+        fields: those of the kind.
+    """
+    stored = dict(status.get("applied") or {})
+    digests = _parse(stored.get("hash") or "", fields)
+    if digests is None:
+        return stored
+    return {**stored, "hash": ".".join((_VERSION, *({**digests, field: _OPEN}.values())))}
 
 
 def _next(before: str, now: str) -> str:

@@ -15,6 +15,8 @@ PAUSED: Final = "crossplane.io/paused"
 """`"true"` pauses all reconciliation, including deletion."""
 RECONCILE_REQUESTED_AT: Final = "crossplane.io/reconcile-requested-at"
 """A token. Each new value requests one immediate reconcile."""
+COMPOSED_NAME: Final = "crossplane.io/composition-resource-name"
+"""On a composed resource: its composed resource name (internal/xcrd)."""
 POLL_INTERVAL: Final = "crossplane.io/poll-interval"
 """A Go duration (`5m`): the poll interval of this resource."""
 

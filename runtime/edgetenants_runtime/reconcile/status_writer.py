@@ -196,8 +196,9 @@ class StatusWriter:
             # The wait may take days, and the user can correct this meanwhile.
             self.tell(self.withheld.step.value.reason, self.withheld.message, type_=EventType.WARNING)
             synced = conditions.reconcile_error(self.withheld.message)
+        told = (*meanwhile, *self.waiting(cause.message), *cause.conditions)
         try:
-            self.report(*meanwhile, *self.waiting(cause.message), *cause.conditions, synced=synced)
+            self.report(*told, change=Change(status=cause.status), synced=synced)
         except StepFailed as failure:
             return self.failed(failure)
         return Outcome(Next.AFTER, cause.after)

@@ -377,8 +377,14 @@ def test_deleting_stays_told_while_the_end_cannot_be_written() -> None:
     assert DELETING in world.journal[3]
 
 
-def test_a_refusal_may_change_fields_of_the_observations_status() -> None:
-    refusal = ExternalError("no", made_nothing=True, status={"instructions": None, "refused": "1"})
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ExternalError("no", made_nothing=True, status={"instructions": None, "refused": "1"}),
+        NotYet("no", after=1, status={"instructions": None, "refused": "1"}),
+    ],
+)
+def test_a_refusal_may_change_fields_of_the_observations_status(refusal: ExternalError | NotYet) -> None:
     world = World(toy())
     world.external.absent = Observation(False, status={"instructions": ["one"], "known": "1"})
     world.external.refusing = {"create": [refusal.but(conditions=())]}

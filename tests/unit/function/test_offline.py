@@ -16,7 +16,7 @@ def observed(name: str, composed: str, composite: str = "acme") -> dict[str, obj
     metadata = {
         "name": name,
         "annotations": {offline.COMPOSED_NAME: composed},
-        "labels": {offline.COMPOSITE: composite},
+        "labels": {offline.LABEL_COMPOSITE: composite},
     }
     return building.merged(building.TENANT, {"metadata": metadata})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from edgetenants_runtime.errors import NotYet
@@ -434,6 +436,9 @@ def test_a_protected_tenant_is_stopped_while_its_deletion_waits():
     assert world.cloudfront.only.enabled
     world.obj["spec"]["forProvider"]["enabled"] = False
     world.reconcile()
+    assert isinstance(world.error, NotYet)
+    assert world.error.after <= 1, "it is recorded that the tenant will be disabled"
+    world.reconcile()
     assert not world.cloudfront.only.enabled
     assert world.ready() == ("False", "DeletionHeld")
     assert isinstance(world.error, NotYet)
@@ -441,15 +446,95 @@ def test_a_protected_tenant_is_stopped_while_its_deletion_waits():
     assert "UpdateDistributionTenant" not in world.reconcile()
 
 
-def held_and_stopped() -> World:
+def held() -> World:
     world = settled(deletionProtection=True)
     world.delete()
     world.reconcile()
-    world.obj["spec"]["forProvider"]["enabled"] = False
+    return world
+
+
+def switch(world: World, *, enabled: bool, **spec: Any) -> None:
+    """The change of the spec is recorded, then made."""
+    world.edit(enabled=enabled, **spec)
     world.reconcile()
+    world.reconcile()
+
+
+def held_and_stopped() -> World:
+    world = held()
+    switch(world, enabled=False)
     assert not world.cloudfront.only.enabled
     world.reconcile()
     return world
+
+
+def wait(world: World) -> None:
+    for _ in range(4):
+        world.reconcile()
+        world.clock.advance(60)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_spec_that_changes_back_before_the_next_look_is_followed(first):
+    """The record of the last write has the value that the spec has again, and the difference is no drift."""
+    world = held() if not first else held_and_stopped()
+    switch(world, enabled=first)
+    assert world.cloudfront.only.enabled is first
+    world.edit(enabled=not first)
+    wait(world)
+    assert world.cloudfront.only.enabled is not first
+    world.cloudfront.edit("dt_1", enabled=first)
+    wait(world)
+    assert world.cloudfront.only.enabled is first, "once they agreed, a difference is drift"
+
+
+def test_a_lost_answer_and_a_restart_hide_no_change_of_the_spec():
+    world = held()
+    world.edit(enabled=False)
+    world.reconcile()
+    status = dict(world.obj["status"])
+    really = world.cloudfront.update_tenant
+
+    def lost(*args: Any) -> None:
+        really(*args)
+        raise AwsError("UpdateDistributionTenant", "ReadTimeout", "no answer")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.cloudfront, "update_tenant", lost)
+        world.reconcile()
+    assert not world.cloudfront.only.enabled
+    assert "It is not known whether the tenant is disabled: " in world.condition("Ready")[2]
+    assert isinstance(world.error, NotYet)
+    assert world.error.after <= 5
+    world.obj["status"] = status
+    world.restart()
+    world.edit(enabled=True)
+    wait(world)
+    assert world.cloudfront.only.enabled
+
+
+def test_a_tenant_that_changed_meanwhile_is_disabled_soon():
+    world = held()
+    world.edit(enabled=False)
+    world.reconcile()
+    operation = "UpdateDistributionTenant"
+    refused = AwsError(operation, "PreconditionFailed", "another version", status=412)
+    world.cloudfront.refuse[operation] = refused
+    world.reconcile()
+    assert isinstance(world.error, NotYet)
+    assert world.error.after <= 5
+
+
+INVALID = {"tags": {"\uff45dgetenants.io/owner": "x"}}
+
+
+def test_an_emergency_does_not_wait_for_a_valid_spec():
+    world = held()
+    switch(world, enabled=False, **INVALID)
+    assert not world.cloudfront.only.enabled
+    world.edit(enabled=True, tags={"team": "shop"})
+    wait(world)
+    assert world.cloudfront.only.enabled
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -458,8 +543,7 @@ def test_a_protected_tenant_is_started_again_while_its_deletion_waits(restarted)
     world = held_and_stopped()
     if restarted:
         world.restart()
-    world.obj["spec"]["forProvider"]["enabled"] = True
-    world.reconcile()
+    switch(world, enabled=True)
     assert world.cloudfront.only.enabled
     assert world.cloudfront.only.domains == {"acme.example.com": "active", "shop.acme.com": "active"}
     assert world.ready() == ("False", "DeletionHeld")
@@ -472,8 +556,7 @@ def test_what_another_client_does_to_a_held_tenant_stays():
     world.cloudfront.edit("dt_1", enabled=True)
     for _ in range(3):
         assert "UpdateDistributionTenant" not in world.reconcile()
-    world.obj["spec"]["forProvider"]["enabled"] = True
-    world.reconcile()
+    switch(world, enabled=True)
     world.cloudfront.edit("dt_1", enabled=False)
     for _ in range(3):
         assert "UpdateDistributionTenant" not in world.reconcile()
@@ -499,6 +582,15 @@ def test_the_deletion_of_a_protected_tenant_does_not_correct_what_its_spec_leave
     assert world.ready() == ("False", "DeletionHeld")
 
 
+def test_a_change_of_the_spec_that_ignore_drift_names_switches_no_held_tenant():
+    """As without a deletion: the field is another client's."""
+    world = settled(deletionProtection=True, ignoreDrift=["enabled"])
+    world.delete()
+    world.reconcile()
+    switch(world, enabled=False)
+    assert world.cloudfront.only.enabled
+
+
 def test_a_tenant_without_a_record_of_the_last_write_is_not_switched():
     """Nothing says whether its spec has changed."""
     world = settled(deletionProtection=True)
@@ -506,6 +598,7 @@ def test_a_tenant_without_a_record_of_the_last_write_is_not_switched():
     world.reconcile()
     del world.obj["status"]["applied"]
     world.obj["spec"]["forProvider"]["enabled"] = False
+    world.reconcile()
     world.reconcile()
     assert world.cloudfront.only.enabled
 
@@ -521,6 +614,7 @@ def test_what_a_backup_brought_back_stops_nothing():
     world.restart()
     world.delete()
     world.reconcile()
+    world.reconcile()
     assert world.ready() == ("False", "DeletionHeld")
     assert world.cloudfront.only.enabled
 
@@ -531,6 +625,7 @@ def test_a_refused_disabling_hides_no_hold():
     world.obj["spec"]["forProvider"]["enabled"] = False
     operation = "UpdateDistributionTenant"
     world.cloudfront.refuse[operation] = AwsError(operation, "AccessDenied", "no", status=403)
+    world.reconcile()
     world.reconcile()
     assert world.ready() == ("False", "DeletionHeld")
     assert "edgetenants.io/confirm to 0a1b2c3d" in world.condition("Ready")[2]
@@ -549,6 +644,7 @@ def test_what_may_not_be_changed_is_not_stopped_either(why):
             "dt_1", tags={"edgetenants.io/owner": "other/DistributionTenant/shop/shop.acme"}
         )
         world.clock.advance(3600)
+    world.reconcile()
     world.reconcile()
     assert world.cloudfront.only.enabled
 
