@@ -157,9 +157,10 @@ def test_a_held_deletion(stage: Stage) -> None:
     stage.remove("safe")
     [message] = stage.reach("safe", (READY, TenantReadyReason.DELETION_HELD))
     assert stage.tenants("safe")[0]["Enabled"]
-    for enabled in (False, True):
-        stage.patch_spec("safe", {"forProvider": {"enabled": enabled}})
-        stage.wait("the tenant to follow its spec", lambda: stage.tenants("safe")[0]["Enabled"] is enabled)
+    stage.patch_spec("safe", {"forProvider": {"enabled": False}})
+    stage.wait("the tenant to be disabled", lambda: not stage.tenants("safe")[0]["Enabled"])
+    stage.patch_spec("safe", {"forProvider": {"enabled": True}})
+    stage.wait("the tenant to be enabled", lambda: stage.tenants("safe")[0]["Enabled"])
     stage.reach("safe", (READY, TenantReadyReason.DELETION_HELD))
     confirm = re.search(r"annotation (\S+) to (\w+)", message)
     assert confirm
