@@ -18,7 +18,7 @@ reconcile starts from the observed state, and recognizes by its owner tag what a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -150,9 +150,13 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except (ExternalError, NotYet) as error:
             # Neither an invalid spec nor a read that AWS refuses may stop the deletion.
             self._kind.log.info("cannot compare it with its spec", **_named(mr, there), error=str(error))
-            return staying
+            return replace(staying, status=self._agreed(mr, there))
         told = tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions
         return replace(staying, conditions=told, at_provider=now.at_provider, status=now.status)
+
+    def _agreed(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
+        """The status of what cannot be compared with its whole spec and whose deletion is on hold."""
+        return {}
 
     def _owns(self, mr: Managed, id_: str) -> bool:
         """Whether it owns what has that id, whatever its external name and status say."""

@@ -6,10 +6,10 @@ Before it creates or updates a tenant, it checks for problems, and for domains t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -46,7 +46,7 @@ from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import assessment, conditions, parts, plan, report, unset_settings
-from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
+from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain, SwitchTenant
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES
 from provider.cloudfront.tenant.report import Dns
@@ -258,19 +258,28 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         switch = self._switch(mr, looked.seen)
         if switch is None or not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return held
-        if not records.read(mr.status).is_open("enabled"):
+        if not (self._policy.rehearsing or records.read(mr.status).is_open("enabled")):
             # Recorded first. The spec may change back before the result is recorded, and that is not drift.
-            marked = {"applied": records.opened(mr.status, "enabled")}
-            return guards.still_held(held.message, _RECORDED_SECONDS, status=marked)
+            record = records.opened(mr.status, "enabled")
+            return guards.still_held(held.message, _RECORDED_SECONDS, status={"applied": record})
         effects = run((switch,), looked.seen, self._cloudfront)
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error is None:
-            return guards.still_held(held.message, LOOK_AGAIN)
+            # Whatever another client does from now on is drift.
+            record = records.closed(mr.status, "enabled", switch.enabled)
+            return guards.still_held(held.message, LOOK_AGAIN, status={"applied": record})
         words = f"{held.message}. {_unswitched(effects.error, looked.seen)}"
         is_clear = effects.error.made_nothing and not effects.error.conflict
         return guards.still_held(words, held.after if is_clear else LOOK_AGAIN)
 
-    def _switch(self, mr: Managed, there: ObservedTenant) -> Action | None:
+    def _agreed(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
+        """It may agree in what `_switch` follows: the record must say so, for the next change of the spec."""
+        enabled = mr.for_provider.get("enabled")
+        if not records.read(mr.status).known or enabled not in (None, there.enabled):
+            return {}
+        return {"applied": records.closed(mr.status, "enabled", enabled)}
+
+    def _switch(self, mr: Managed, there: ObservedTenant) -> SwitchTenant | None:
         """What disables or enables the tenant, if its spec changed and now asks for that. Other fields of the
         spec may be invalid."""
         enabled = mr.for_provider.get("enabled")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -132,21 +132,37 @@ def record(
     }
 
 
-def opened(status: Mapping[str, Any], field: str, fields: tuple[str, ...] = FIELDS) -> dict[str, Any]:
+def opened(status: Mapping[str, Any], field: str) -> dict[str, Any]:
     """The stored form of the record before a write of one field. The answer may be lost, and the spec may
-    change again before the result is recorded. So the record leaves the field open until AWS and the spec
-    agree.
+    change again before the result is recorded. So the record leaves the field open until AWS accepts the
+    write, or agrees with the spec.
 
     Args:
         status: the status with the record.
         field: the field.
-        fields: those of the kind.
     """
+    return _with(status, field, lambda _: _OPEN)
+
+
+def closed(status: Mapping[str, Any], field: str, value: Any) -> dict[str, Any]:
+    """The stored form of the record after a write of one field, or if AWS agrees with the spec in that one.
+
+    Args:
+        status: the status with the record.
+        field: the field.
+        value: as in the spec.
+    """
+    return _with(status, field, lambda before: _next(before, _digest(value)))
+
+
+def _with(status: Mapping[str, Any], field: str, change: Callable[[str], str]) -> dict[str, Any]:
     stored = dict(status.get("applied") or {})
-    digests = _parse(stored.get("hash") or "", fields)
+    digests = _parse(stored.get("hash") or "", FIELDS)
     if digests is None:
+        # The next comparison of all fields writes it.
         return stored
-    return {**stored, "hash": ".".join((_VERSION, *({**digests, field: _OPEN}.values())))}
+    digests[field] = change(digests[field])
+    return {**stored, "hash": ".".join((_VERSION, *digests.values()))}
 
 
 def _next(before: str, now: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from edgetenants_runtime.errors import NotYet
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
+from provider.cloudfront.rehearsal.recorder import Recorder
 from provider.cloudfront.state.customizations import Customizations, GeoRestrictions, WebAcl
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.unit.provider.fake_cloudfront import DEFAULT_GROUP, ENDPOINT, FakeCloudFront
@@ -513,6 +514,40 @@ def test_a_lost_answer_and_a_restart_hide_no_change_of_the_spec():
     assert world.cloudfront.only.enabled
 
 
+@pytest.mark.parametrize("after", [0, 60])
+@pytest.mark.parametrize("spec", ["valid", "invalid", "unreadable"])
+def test_a_switch_is_made_once_whatever_another_client_does(spec, after):
+    """After the switch, a difference is drift, also if the spec cannot be compared as a whole."""
+    world = held()
+    more: dict[str, Any] = INVALID if spec == "invalid" else {}
+    if spec == "unreadable":
+        more = {"managedCertificateRequest": {"primaryDomainName": "acme.example.com"}}
+        operation = "GetManagedCertificateDetails"
+        world.cloudfront.refuse[operation] = AwsError(operation, "AccessDenied", "no", status=403)
+    switch(world, enabled=False, **more)
+    assert not world.cloudfront.only.enabled
+    world.clock.advance(after)
+    for _ in range(3):
+        world.cloudfront.edit("dt_1", enabled=True)
+        assert "UpdateDistributionTenant" not in world.reconcile()
+        world.clock.advance(60)
+    world.edit(enabled=True)
+    world.reconcile()
+    world.cloudfront.edit("dt_1", enabled=False)
+    wait(world)
+    assert not world.cloudfront.only.enabled
+
+
+def test_what_agreed_while_the_spec_was_invalid_follows_the_next_change():
+    world = held()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.edit(enabled=False, **INVALID)
+    wait(world)
+    world.edit(enabled=True)
+    wait(world)
+    assert world.cloudfront.only.enabled
+
+
 def test_a_tenant_that_changed_meanwhile_is_disabled_soon():
     world = held()
     world.edit(enabled=False)
@@ -523,6 +558,15 @@ def test_a_tenant_that_changed_meanwhile_is_disabled_soon():
     world.reconcile()
     assert isinstance(world.error, NotYet)
     assert world.error.after <= 5
+
+
+def test_a_plan_shows_the_switch_of_a_held_tenant():
+    world = held()
+    world.edit(enabled=False)
+    recorder = Recorder(world.cloudfront)
+    world.cloudfront, world.context["rehearsing"] = recorder.as_cloudfront, True
+    world.reconcile()
+    assert [call.action for call in recorder.made] == ["DisableTenant"]
 
 
 INVALID = {"tags": {"\uff45dgetenants.io/owner": "x"}}
