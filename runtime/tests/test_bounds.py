@@ -17,6 +17,7 @@ from edgetenants_runtime.api.managed import ManagedStatus
 from edgetenants_runtime.bounds import LONGEST_MESSAGE, LONGEST_WAIT, cut, cut_bytes
 from edgetenants_runtime.clock import FakeClock, Stopwatch, SystemClock, utc_now
 from edgetenants_runtime.config import status as config_status
+from edgetenants_runtime.kube import transform
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import Invalid, KubeError, Operation, TooLarge, refusal
 from edgetenants_runtime.kube.events import _Told
@@ -240,6 +241,11 @@ WORKS: dict[str, dict[str, Any]] = {
         "annotations": {names.EXTERNAL_CREATE_SUCCEEDED: "2026-01-01T00:00:00Z"},
     },
     "strange labels": {"labels": {"": LARGE}},
+    "a pause of 200 kB": {"annotations": {names.PAUSED: LARGE}},
+    "a request to reconcile of 200 kB": {"annotations": {names.RECONCILE_REQUESTED_AT: LARGE}},
+    "a deletion policy nobody knows": {"deletionPolicy": LARGE},
+    "a deletion policy that is a list": {"deletionPolicy": [["Delete"]]},
+    "connection details for a store": {"publishConnectionDetailsTo": {"name": 5}},
     "a reference to a provider config of no shape": {"providerConfigRef": {"kind": 5, "name": ["x"]}},
 }
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -310,6 +316,12 @@ def test_hostile_values_are_refused_with_the_name_of_the_field(name: str) -> Non
     assert synced["status"] == "False"
     assert field in synced["message"]
     assert len(synced["message"]) < 1_000 or name == "policies nobody knows"
+
+
+def test_no_annotation_is_forgotten() -> None:
+    asked = [*WORKS.values(), *(mr for mr, _ in REFUSED.values())]
+    written = {name for mr in asked for name in mr.get("annotations", {})}
+    assert set(transform._ANNOTATIONS) <= written
 
 
 @pytest.mark.parametrize("moment", [YEAR_9999, "2026-01-01T01:00:00Z"])

@@ -36,7 +36,10 @@ class Configs:
 class Reconciled(World):
     """One managed resource."""
 
-    def __init__(self, obj: dict[str, Any], aws: Emulated, resolved: Any = None) -> None:
+    def __init__(
+        self, obj: dict[str, Any], aws: Emulated, resolved: Any = None, installation: str = INSTALLATION
+    ) -> None:
+        self.installation = installation
         self.aws, self.configs = aws, Configs(resolved or config(aws.url))
         self.connect = _CONNECTORS[obj["kind"]]
         self.connector = self._connect()
@@ -51,7 +54,7 @@ class Reconciled(World):
         super().restart()
 
     def _connect(self) -> Any:
-        return self.connect(self.configs, Accounts(self.aws.clock), installation=INSTALLATION)
+        return self.connect(self.configs, Accounts(self.aws.clock), installation=self.installation)
 
     @property
     def stored(self) -> dict[str, Any]:

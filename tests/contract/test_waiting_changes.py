@@ -264,7 +264,7 @@ def test_a_tenant_that_is_only_disabled_is_not_told_as_deleted(aws, serving):
     assert serving.told("Deployed")[:2] == ("False", "Disabling")
     pending = [
         "event Normal PendingExternalResource",
-        "status Ready=False/Disabling Deployed=False/Disabling",
+        "status Ready=False/Disabling Deployed=False/Disabling applied",
     ]
     assert serving.journal[-2:] == pending
     assert "event Normal DeletedExternalResource" not in serving.journal

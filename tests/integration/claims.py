@@ -136,7 +136,9 @@ class Claims:
         return {key: name for key, name in self._kept().items() if is_name(key)}
 
     def _kept(self) -> dict[str, str]:
-        found = self.reader.items("configmaps", "crossplane-system", "edgetenants.io/kept-domains=true")
+        found = self.admins_reader.items(
+            "configmaps", "crossplane-system", "edgetenants.io/kept-domains=true"
+        )
         return {
             key: each["metadata"]["name"]
             for each in found
@@ -150,7 +152,7 @@ class Claims:
         for key, name in self._kept().items():
             released.setdefault(name, {})[key] = None
         for name, data in released.items():
-            self.reader.patch("configmaps", name, "crossplane-system", {"data": data})
+            self.admins_reader.patch("configmaps", name, "crossplane-system", {"data": data})
 
     def _selector(self, name: str) -> str:
         return f"crossplane.io/composite={name}"
@@ -159,6 +161,11 @@ class Claims:
     def reader(self) -> Reader:
         """Reads as the user of `world`."""
         return reader(self.world.kubeconfig, getattr(self.world, "user", ""))
+
+    @property
+    def admins_reader(self) -> Reader:
+        """Reads as the administrator."""
+        return reader(self.world.kubeconfig)
 
 
 class LegacyClaims(Claims):

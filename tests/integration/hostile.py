@@ -17,7 +17,6 @@ from typing import Any
 from sandbox.manifests import Package
 from sandbox.world import World, WorldError
 from tests.integration.claims import Claims
-from tests.integration.reading import Reader, reader
 from tests.integration.watching import Object, condition, is_true
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,9 +268,9 @@ class Team(Claims):
     def clear(self) -> None:
         """Delete all that the user has made."""
         for kind in ("tenantclaims", "edt", "ecg"):
-            for name in self._by_admin.names(kind, self.namespace):
+            for name in self.admins_reader.names(kind, self.namespace):
                 with suppress(WorldError):  # it has gone meanwhile
-                    self._by_admin.delete(kind, name, self.namespace)
+                    self.admins_reader.delete(kind, name, self.namespace)
 
     def leave(self) -> None:
         """Wait until all of it is gone. What an attack left undeletable goes without its finalizers, or the
@@ -281,16 +280,12 @@ class Team(Claims):
         except AssertionError:
             for kind, name in self._left():
                 with suppress(WorldError):  # it has gone meanwhile
-                    self._by_admin.patch(kind, name, self.namespace, {"metadata": {"finalizers": None}})
-        self._by_admin.delete("namespaces", self.namespace, "")
+                    self.admins_reader.patch(kind, name, self.namespace, {"metadata": {"finalizers": None}})
+        self.admins_reader.delete("namespaces", self.namespace, "")
 
     def _left(self) -> list[tuple[str, str]]:
         kinds = ("edt", "ecg")
-        return [(kind, name) for kind in kinds for name in self._by_admin.names(kind, self.namespace)]
-
-    @property
-    def _by_admin(self) -> Reader:
-        return reader(self.admin.kubeconfig)
+        return [(kind, name) for kind in kinds for name in self.admins_reader.names(kind, self.namespace)]
 
 
 @dataclass(frozen=True)

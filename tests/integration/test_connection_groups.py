@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.conftest import leaving
+from tests.integration.test_bad_claims import added_plans, told
 from tests.integration.test_guards import DEFAULT_CONFIG, cloudfront
 from tests.integration.test_references import ROOT, applied, tenant
 from tests.integration.watching import Object, condition, is_true
@@ -183,6 +184,44 @@ def test_a_claim_finds_its_own_group_again_when_both_went_in_aws(claims: Claims,
         claims.wait_gone(["twin"], seconds=90)
 
 
+@pytest.fixture
+def disables_used_groups(world: World) -> Iterator[None]:
+    """AWS disables a connection group under its tenants."""
+    world.emulator.change_settings({"group_disable_needs_no_tenants": False})
+    yield
+    world.emulator.change_settings({"group_disable_needs_no_tenants": True})
+
+
+@pytest.mark.usefixtures("disables_used_groups")
+def test_claims_in_a_group_that_somebody_disables_are_not_live(claims: Claims, world: World) -> None:
+    console = cloudfront(world)
+    shared = console.create_connection_group(Name=f"{claims.namespace}.console")["ConnectionGroup"]["Id"]
+    plan = {"distributionId": "E1EDGETENANTS", "connection": {"connectionGroupId": shared}}
+    disabled = lambda name: told(claims.get(name), "ConnectionGroupDisabled")  # noqa: E731
+    with added_plans(world, {"in-group": plan}):
+        claims.apply(claims.claim("own", plan="in-group"))
+        claims.wait_ready("own")
+        switch_in_console(console, shared, enabled=False)
+        claims.wait("the claim to say it", lambda: disabled("own"))
+        claims.apply(claims.claim("new", plan="in-group"))
+        claims.wait("a new claim to say it", lambda: disabled("new"))
+        world.processes.restart("provider")
+        world.emulator.step(24 * 3600)
+        claims.wait_quiet("own")
+        assert disabled("own")
+        assert disabled("new")
+        switch_in_console(console, shared, enabled=True)
+        claims.wait_ready("own", seconds=90)
+        claims.delete("own")
+        claims.delete("new")
+        claims.wait_gone(["own", "new"], seconds=90)
+
+
+def switch_in_console(console: Any, group_id: str, *, enabled: bool) -> None:
+    etag = console.get_connection_group(Identifier=group_id)["ETag"]
+    console.update_connection_group(Id=group_id, IfMatch=etag, Enabled=enabled)
+
+
 def patch_config(world: World, body: Object) -> None:
     world.kubectl("patch", DEFAULT_CONFIG, "default", "--type=merge", "-p", json.dumps(body))
 
@@ -194,8 +233,7 @@ def delete_in_console(world: World, console: Any, tenant_id: str, group_id: str)
     world.emulator.step(300)
     etag = console.get_distribution_tenant(Identifier=tenant_id)["ETag"]
     console.delete_distribution_tenant(Id=tenant_id, IfMatch=etag)
-    etag = console.get_connection_group(Identifier=group_id)["ETag"]
-    console.update_connection_group(Id=group_id, IfMatch=etag, Enabled=False)
+    switch_in_console(console, group_id, enabled=False)
     world.emulator.step(300)
     etag = console.get_connection_group(Identifier=group_id)["ETag"]
     console.delete_connection_group(Id=group_id, IfMatch=etag)

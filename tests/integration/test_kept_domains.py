@@ -7,27 +7,51 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox.manifests import Package
 from sandbox.world import World
 from tests.integration.claims import Claims
 from tests.integration.conftest import FAST, LEAVING, leaving
+from tests.integration.hostile import CLAIMS_ONLY, EDIT, ROOT, Team, roles
 from tests.integration.test_references import tenant
 from tests.integration.watching import condition
 
 KEPT = "is kept for another namespace"
 
 
+class Rogue(Team):
+    """Another namespace, whose user wants what others have."""
+
+    def describe(self) -> str:
+        """What the administrator sees."""
+        return Claims(self.admin, self.namespace).describe()
+
+
 @pytest.fixture
-def rogue(claims: Claims, world: World) -> Iterator[Claims]:
-    """Another namespace, whose users want what others have."""
-    made = Claims(world, f"{claims.namespace}-rogue")
+def rogue(claims: Claims, world: World, role: str) -> Iterator[Rogue]:
+    """It exists for one test."""
+    world.kubectl(
+        "apply", "-f", "-", input="\n---\n".join(map(json.dumps, roles(Package.load(ROOT, legacy=False))))
+    )
+    made = Rogue(world, f"{claims.namespace}-rogue", role)
     yield made
     world.processes.ensure_running("provider")
-    world.kubectl("delete", "edt", "--all", "-n", made.namespace, "--wait=false")
     with leaving(world):
-        made.delete_all()
+        made.clear()
+        made.release_domains()
+        made.leave()
 
 
-def waits(rogue: Claims, words: str, seconds: float = 90) -> str:
+@pytest.fixture
+def role() -> str:
+    """The user of the other namespace has claims alone."""
+    return CLAIMS_ONLY
+
+
+editors = pytest.mark.parametrize("role", [EDIT])
+"""The user of the other namespace may also write managed resources."""
+
+
+def waits(rogue: Rogue, words: str, seconds: float = 90) -> str:
     """Until the rogue's claim says so; what it says."""
     said = lambda: condition(rogue.get("wants"), "Live").get("message", "")  # noqa: E731
     message: str = rogue.wait(f"wants to say {words!r}", lambda: words in said() and said(), seconds)
@@ -40,7 +64,7 @@ def served(world: World) -> dict[str, str]:
 
 
 def test_nobody_takes_a_domain_while_the_isolation_is_switched(
-    claims: Claims, rogue: Claims, world: World
+    claims: Claims, rogue: Rogue, world: World
 ) -> None:
     domains = [f"{name}-{claims.namespace[:20]}.example.com" for name in ("a", "b")]
     claims.apply(claims.claim("own", domains=domains))
@@ -77,7 +101,7 @@ def test_nobody_takes_a_domain_while_the_isolation_is_switched(
 
 
 def test_nor_when_it_is_deleted_in_the_console_and_the_provider_starts_in_the_gap(
-    claims: Claims, rogue: Claims, world: World
+    claims: Claims, rogue: Rogue, world: World
 ) -> None:
     claims.apply(claims.claim("own"))
     claims.wait_ready("own")
@@ -100,7 +124,7 @@ def test_nor_when_it_is_deleted_in_the_console_and_the_provider_starts_in_the_ga
     waits(rogue, "is served by another tenant")
 
 
-def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Claims, world: World) -> None:
+def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Rogue, world: World) -> None:
     claims.apply(claims.claim("own"))
     claims.wait_ready("own")
     rogue.apply(rogue.claim("wants", domains=["own.example.com"]))
@@ -114,9 +138,7 @@ def test_a_deleted_claim_frees_its_domain(claims: Claims, rogue: Claims, world: 
     assert claims.kept_domains() == {}
 
 
-def test_an_administrator_releases_it_as_the_message_says(
-    claims: Claims, rogue: Claims, world: World
-) -> None:
+def test_an_administrator_releases_it_as_the_message_says(claims: Claims, rogue: Rogue, world: World) -> None:
     claims.apply(claims.claim("own"))
     claims.wait_ready("own")
     [managed] = claims.all_managed()
@@ -132,8 +154,9 @@ def test_an_administrator_releases_it_as_the_message_says(
     world.kubectl("annotate", *paused, "crossplane.io/paused-")
 
 
+@editors
 def test_nobody_takes_a_name_when_its_tenant_is_deleted_in_the_console(
-    claims: Claims, rogue: Claims, world: World
+    claims: Claims, rogue: Rogue, world: World
 ) -> None:
     """One that begins with no namespace, so that its record alone keeps it."""
     named = {"crossplane.io/external-name": f"front-{claims.namespace}"}
@@ -164,7 +187,8 @@ def test_nobody_takes_a_name_when_its_tenant_is_deleted_in_the_console(
         world.kubectl("delete", *own_one, "--wait=false", check=False)
 
 
-def test_a_forged_status_keeps_nothing(claims: Claims, rogue: Claims, world: World) -> None:
+@editors
+def test_a_forged_status_keeps_nothing(claims: Claims, rogue: Rogue, world: World) -> None:
     forged = tenant(rogue, "forged", domains=["own.example.com"])
     forged["metadata"]["annotations"] = {"crossplane.io/paused": "true"}
     rogue.apply(forged)

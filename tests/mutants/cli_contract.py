@@ -192,6 +192,22 @@ CLI_CONTRACT = (
         "it assumes roles that the team names",
         _TEAMS,
     ),
+    Mutation(
+        "a plan sees no cluster",
+        "plan.py",
+        "        return look(connect(kubeconfig, context), namespaces)\n",
+        "        connect(kubeconfig, context)\n        return Sight()\n",
+        "a plan takes over what a live resource manages",
+        ("contract/test_rehearsal_peers.py",),
+    ),
+    Mutation(
+        "a plan does not say what it could not see",
+        "plan.py",
+        "    if row.unseen:\n",
+        "    if False:\n",
+        "who may not list other namespaces believes that nobody manages a tenant",
+        ("contract/test_rehearsal_peers.py",),
+    ),
 )
 
 CLI_CONTRACT_OF_FUNCTION = (

@@ -422,6 +422,14 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
         "an object that is a level too deep is not named",
         ("unit/function/protocol/test_unreadable.py",),
     ),
+    Mutation(
+        "a tenant in a disabled group serves",
+        "findings/live.py",
+        "        TenantReadyReason.CONNECTION_GROUP_DISABLED,\n",
+        "",
+        "domainsReady counts domains that nobody reaches",
+        ("unit/function/test_cases.py",),
+    ),
 )
 
 APIS_CONTRACT: tuple[Mutation, ...] = (
@@ -455,6 +463,38 @@ APIS_CONTRACT: tuple[Mutation, ...] = (
         "    Kube(rules=(_ASKED_RULE,)),\n",
         "",
         "any text is taken for a domain before the function sees it",
+        ("unit/apis/test_domains.py",),
+    ),
+    Mutation(
+        "one label is any depth",
+        "domains.py",
+        'domain.partition(".")[2] == allowed.removeprefix(ONE_LABEL)',
+        'domain.endswith(allowed.removeprefix("*"))',
+        "a claim gets names below those that its plan allows",
+        ("unit/apis/test_domains.py",),
+    ),
+    Mutation(
+        "any depth is any ending",
+        "domains.py",
+        'domain.endswith(allowed.removeprefix("**"))',
+        'domain.endswith(allowed.removeprefix("**."))',
+        "who may have **.example.com gets evilexample.com",
+        ("unit/apis/test_domains.py",),
+    ),
+    Mutation(
+        "an exact domain allows those below it",
+        "domains.py",
+        "    return domain == allowed\n",
+        '    return domain == allowed or domain.endswith("." + allowed)\n',
+        "a claim gets names below those that its plan allows",
+        ("unit/apis/test_domains.py",),
+    ),
+    Mutation(
+        "a wildcard is one label",
+        "domains.py",
+        '    if domain.startswith("*."):\n        return False\n',
+        "",
+        "one claim takes every name below a domain",
         ("unit/apis/test_domains.py",),
     ),
 )

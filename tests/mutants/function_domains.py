@@ -429,4 +429,12 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
         "a claim is Suspended while its former tenant serves",
         ("unit/function/findings/test_former_tenants.py",),
     ),
+    Mutation(
+        "a plan allows every domain",
+        "claims/domains.py",
+        "return allow.domains is None or any(permits(each, namespace, domain) for each in allow.domains)",
+        "return True",
+        "any claim takes the domains of others first",
+        ("unit/function/test_cases.py",),
+    ),
 )

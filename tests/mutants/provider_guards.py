@@ -710,4 +710,20 @@ PROVIDER_GUARDS = (
         "the memory grows with each resource that was ever there",
         _METRICS,
     ),
+    Mutation(
+        "each domain is asked for before a creation",
+        "cloudfront/checks/preflight.py",
+        "    if rehearsed:\n        found += holders.conflicts(asked.name,",
+        "    if True:\n        found += holders.conflicts(asked.name,",
+        "creations of many domains use up the rate of the account and end nowhere",
+        ("unit/provider/cloudfront/checks/test_holders.py",),
+    ),
+    Mutation(
+        "each domain is asked for before an update",
+        "cloudfront/checks/preflight.py",
+        "    if rehearsed:\n        found += holders.conflicts(target.name,",
+        "    if True:\n        found += holders.conflicts(target.name,",
+        "updates with many domains use up the rate of the account and end nowhere",
+        ("unit/provider/cloudfront/checks/test_holders.py",),
+    ),
 )

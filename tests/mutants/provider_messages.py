@@ -257,7 +257,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a difference is told as if it were repaired",
         "cloudfront/clients/skeleton.py",
-        "tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions",
+        "tuple(conditions.left_alone(each, but) for each in now.conditions) if left else now.conditions",
         "now.conditions",
         "somebody waits for the provider to enable a tenant whose deletion is on hold",
         (_HELD,),

@@ -334,4 +334,12 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         "a tenant stays in AWS without a resource, though the last word was to delete it",
         ("unit/provider/cloudfront/ownership/test_released_predecessor.py",),
     ),
+    Mutation(
+        "the owner of a source is known from an earlier move",
+        "cloudfront/checks/holders.py",
+        '        self.known.forget(("owner", source.arn))\n',
+        "",
+        "a tenant that was handed over to another team gives its domains",
+        ("unit/provider/cloudfront/domain/test_moves.py",),
+    ),
 )

@@ -114,8 +114,7 @@ class Holders:
             held = sorted(wanted & set(source.domains)) if source else []
             if source and held:
                 wanted.difference_update(held)
-                owner = self._owner(source.arn, fresh=True) if fresh else self._known_owner(source.arn)
-                yield from self._held(held, source, owner)
+                yield from self._held(held, source, self._known_owner(source.arn))
 
     def _worth_another_look(self, ids: list[str], *, always: bool) -> list[str]:
         """Choose tenants with old answers to read again, as many as this reconcile may still read, and forget

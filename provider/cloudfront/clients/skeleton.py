@@ -44,7 +44,7 @@ from provider.cloudfront.safety import advice, guards, kept_names, name_keys
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state import creating
-from provider.cloudfront.state.applied import Asked
+from provider.cloudfront.state.applied import Asked, field_of
 from provider.cloudfront.state.identity import noun
 from provider.cloudfront.state.observed import Observed
 
@@ -150,13 +150,24 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         except (ExternalError, NotYet) as error:
             # Neither an invalid spec nor a read that AWS refuses may stop the deletion.
             self._kind.log.info("cannot compare it with its spec", **_named(mr, there), error=str(error))
-            return replace(staying, status=self._agreed(mr, there))
-        told = tuple(map(conditions.left_alone, now.conditions)) if state.differs else now.conditions
-        return replace(staying, conditions=told, at_provider=now.at_provider, status=now.status)
+            return replace(staying, status=self._without_comparison(mr, there))
+        but = self._follows(mr, there)
+        left = {field_of(each.field) for each in state.todo.all} - {but}
+        told = tuple(conditions.left_alone(each, but) for each in now.conditions) if left else now.conditions
+        status = {**now.status, **self._first_record(mr, now.status)}
+        return replace(staying, conditions=told, at_provider=now.at_provider, status=status)
 
-    def _agreed(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
+    def _without_comparison(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
         """The status of what cannot be compared with its whole spec and whose deletion is on hold."""
         return {}
+
+    def _first_record(self, mr: Managed, status: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The record that replaces the one in `status` if the deletion is on hold and there was no record."""
+        return {}
+
+    def _follows(self, mr: Managed, there: Seen) -> str:
+        """The field of the spec that the provider is about to write although the deletion is on hold."""
+        return ""
 
     def _owns(self, mr: Managed, id_: str) -> bool:
         """Whether it owns what has that id, whatever its external name and status say."""
@@ -599,7 +610,12 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """The error while its deletion waits. `seen`: as observed before; `there`: as it is now."""
         steady = _LAG_SECONDS if seen.deployed else ROLL_OUT_SECONDS
         seconds = self._memory.deletions.pause(mr.uid, _shown(seen), LOOK_AGAIN, steady=steady)
-        return NotYet(words, after=seconds, conditions=conditions.removing(noun(mr), there))
+        told = conditions.removing(noun(mr), there)
+        return NotYet(words, after=seconds, conditions=told, status=self._begun(mr, there))
+
+    def _begun(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
+        """The status of what waits for CloudFront to delete it, for the case that a hold follows."""
+        return {}
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:
         """Called when AWS refused to disable or delete it. Raises if the kind knows why."""

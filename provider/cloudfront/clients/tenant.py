@@ -20,7 +20,6 @@ from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import to_external_error
@@ -29,16 +28,16 @@ from provider.cloudfront.certificate import request_limits
 from provider.cloudfront.certificate.look import CertificateLook
 from provider.cloudfront.checks import preflight
 from provider.cloudfront.checks.refusals import Checks
+from provider.cloudfront.clients import held_deletion
+from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
-from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects, run
+from provider.cloudfront.lifecycle.actions import Action, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
-from provider.cloudfront.safety import guards
 from provider.cloudfront.safety.dependencies import Dependencies
-from provider.cloudfront.state import applied as records
 from provider.cloudfront.state import certificates, desired, leaving, observed
 from provider.cloudfront.state.certificates import Certificate, Request
 from provider.cloudfront.state.desired import Tenant
@@ -46,7 +45,7 @@ from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.tenant import assessment, conditions, parts, plan, report, unset_settings
-from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain, SwitchTenant
+from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES
 from provider.cloudfront.tenant.report import Dns
@@ -75,8 +74,6 @@ _OF_DOMAINS: Final = frozenset(
     }
 )
 """Reasons of a refused creation that may succeed with fewer domains."""
-_RECORDED_SECONDS: Final = 1.0
-"""Until the tenant is disabled or enabled whose record was just opened for that."""
 
 
 class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
@@ -98,6 +95,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             self._keeper,
             deps.account.id,
         )
+        self._hold = HeldDeletion(deps)
 
     # Observe.
 
@@ -253,42 +251,19 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     # Delete.
 
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
-        """Disable or enable the tenant if a change of its spec asks for that: an emergency, and the end of
-        one, do not wait for the confirmation of the deletion. Drift stays, as its deletion is held."""
-        switch = self._switch(mr, looked.seen)
-        if switch is None or not owner_look.before_deletion(mr, looked, self._account, self._cluster):
-            return held
-        if not (self._policy.rehearsing or records.read(mr.status).is_open("enabled")):
-            # Recorded first. The spec may change back before the result is recorded, and that is not drift.
-            record = records.opened(mr.status, "enabled")
-            return guards.still_held(held.message, _RECORDED_SECONDS, status={"applied": record})
-        effects = run((switch,), looked.seen, self._cloudfront)
-        self._memory.accepted.note(mr.kind, effects.said)
-        if effects.error is None:
-            # Whatever another client does from now on is drift.
-            record = records.closed(mr.status, "enabled", switch.enabled)
-            return guards.still_held(held.message, LOOK_AGAIN, status={"applied": record})
-        words = f"{held.message}. {_unswitched(effects.error, looked.seen)}"
-        is_clear = effects.error.made_nothing and not effects.error.conflict
-        return guards.still_held(words, held.after if is_clear else LOOK_AGAIN)
+        return self._hold.follow(mr, looked, held)
 
-    def _agreed(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
-        """It may agree in what `_switch` follows: the record must say so, for the next change of the spec."""
-        enabled = mr.for_provider.get("enabled")
-        if not records.read(mr.status).known or enabled not in (None, there.enabled):
-            return {}
-        return {"applied": records.closed(mr.status, "enabled", enabled)}
+    def _follows(self, mr: Managed, there: ObservedTenant) -> str:
+        return held_deletion.FIELD if self._hold.follows(mr, there) else ""
 
-    def _switch(self, mr: Managed, there: ObservedTenant) -> SwitchTenant | None:
-        """What disables or enables the tenant, if its spec changed and now asks for that. Other fields of the
-        spec may be invalid."""
-        enabled = mr.for_provider.get("enabled")
-        if enabled in (None, there.enabled) or "enabled" in (mr.spec.get("ignoreDrift") or ()):
-            return None
-        applied = records.read(mr.status)
-        if not applied.known or applied.wrote("enabled", enabled) or not judgement.updates(mr):
-            return None
-        return plan.switch(there, enabled=bool(enabled), said=self._memory.accepted.of(mr.kind))
+    def _first_record(self, mr: Managed, status: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._hold.first_record(mr, status)
+
+    def _without_comparison(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
+        return self._hold.without_comparison(mr, there)
+
+    def _begun(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
+        return self._hold.begun(mr, there)
 
     # Update.
 
@@ -371,13 +346,6 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
 def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:
     return any(each.type == ConditionType.READY and each.reason in reasons for each in refusal.conditions)
-
-
-def _unswitched(error: AwsError, there: ObservedTenant) -> str:
-    what = "disabled" if there.enabled else "enabled"
-    if error.made_nothing:
-        return f"The tenant is not {what}: {error}"
-    return f"It is not known whether the tenant is {what}: {error}"
 
 
 @contextmanager

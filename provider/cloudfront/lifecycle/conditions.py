@@ -87,11 +87,13 @@ def staying(what: str, seen: Observed) -> tuple[Condition, ...]:
     return (not_ready(TenantReadyReason.DISABLED, words), deployed(seen))
 
 
-def left_alone(told: Condition) -> Condition:
-    """The condition of something that differs from the spec, of a resource whose deletion is on hold."""
+def left_alone(told: Condition, but: str = "") -> Condition:
+    """The condition of something that differs from the spec, of a resource whose deletion is on hold; `but`
+    is the field that is written nevertheless."""
     if told.type != TenantConditionType.IN_SYNC or told.reason not in _NOT_SENT or NOT_DONE in told.message:
         return told
-    return told.model_copy(update={"message": f"{told.message}{NOT_DONE}{_ONLY_DELETED}"})
+    words = f"apart from {but}, {_ONLY_DELETED}" if but else _ONLY_DELETED
+    return told.model_copy(update={"message": f"{told.message}{NOT_DONE}{words}"})
 
 
 def gone(what: str) -> tuple[Condition, ...]:

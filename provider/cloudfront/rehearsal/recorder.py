@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
+from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
@@ -223,7 +224,8 @@ def rehearse(client: ExternalClient, mr: Managed, recorded: Recorder) -> Rehears
         refusal = stopped
     except AwsError as error:
         refusal = ExternalError(str(error))
-    made = tuple(replace(call, why=_why(call, mr, seen)) for call in recorded.made)
+    held = any(each.reason == Reason.DELETION_HELD for each in (refusal.conditions if refusal else ()))
+    made = tuple(replace(call, why=_why(call, mr, seen, held=held)) for call in recorded.made)
     return Rehearsal(made, seen, refusal)
 
 
@@ -241,7 +243,9 @@ def _act(client: ExternalClient, mr: Managed, seen: Observation) -> None:
         client.update(mr, seen)
 
 
-def _why(call: PlannedCall, mr: Managed, seen: Observation | None) -> str:
+def _why(call: PlannedCall, mr: Managed, seen: Observation | None, *, held: bool) -> str:
+    if mr.deleted and held:
+        return "spec.forProvider.enabled changed, and the deletion is on hold"
     if mr.deleted:
         return "the resource is being deleted"
     if call.action in ("CreateTenant", "CreateGroup"):

@@ -157,10 +157,8 @@ def closed(status: Mapping[str, Any], field: str, value: Any) -> dict[str, Any]:
 
 def _with(status: Mapping[str, Any], field: str, change: Callable[[str], str]) -> dict[str, Any]:
     stored = dict(status.get("applied") or {})
-    digests = _parse(stored.get("hash") or "", FIELDS)
-    if digests is None:
-        # The next comparison of all fields writes it.
-        return stored
+    # If there is none to read, the next comparison of all fields writes the others.
+    digests = _parse(stored.get("hash") or "", FIELDS) or dict.fromkeys(FIELDS, _UNSET)
     digests[field] = change(digests[field])
     return {**stored, "hash": ".".join((_VERSION, *digests.values()))}
 

@@ -308,3 +308,13 @@ def test_a_time_that_domains_cannot_be_kept_for_is_refused(seconds):
     result = CliRunner().invoke(main.main, [f"--keep-domains={seconds}"])
     assert result.exit_code == 2
     assert "--keep-domains" in result.output
+
+
+def test_domains_are_kept_for_the_time_of_the_flag(monkeypatch):
+    given_to = {}
+    monkeypatch.setattr(main, "Rounds", lambda *_, **named: given_to.update(named) or Repeating())
+    monkeypatch.setattr(Repeating, "round", lambda self: None, raising=False)
+    params = given("--keep-domains=3600")
+    settings, policy = options.settings(params), options.policy(params, "i")
+    main.keep_domains(Repeating(), FakeObjects(Journal()), FakeClock(), settings, policy, tuple)
+    assert given_to["keep"] == timedelta(hours=1)

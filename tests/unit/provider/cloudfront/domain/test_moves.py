@@ -663,3 +663,16 @@ def test_annotations_of_a_quarter_megabyte_are_not_read():
     world.edit(domains=[OWN, MOVED])
     world.reconcile()
     assert f"{TAKE_ANNOTATION}]: expected at most 26000 characters, got more" in world.error.message
+
+
+def test_a_source_that_was_handed_over_meanwhile_gives_nothing():
+    """Its owner was read for an earlier move."""
+    world = receiving()
+    world.edit(domains=[OWN, MOVED])
+    world.settle()
+    assert holders(world) == ["shop.acme"]
+    world.cloudfront.tenants["dt_1"].tags[OWNER_TAG] = THEIRS
+    world.edit(domains=[OWN, MOVED, "kept.example.com"])
+    world.reconcile()
+    assert world.cloudfront.journal.count(MOVE) == 1
+    assert "kept.example.com" in world.cloudfront.tenants["dt_1"].domains
