@@ -2,7 +2,8 @@
 
 An emergency, and the end of one, do not wait for the confirmation of the deletion. Drift stays: two clients
 would write in turn, and an administrator may stop in AWS what the spec leaves enabled. The record of the last
-write (status.applied) tells a change of the spec from drift. Other fields of the spec may be invalid.
+write (status.applied) tells a change of the spec from drift. Other fields of the spec may be invalid
+(docs/decisions/0048).
 
     spec changed ──▶ record opened ──▶ switched ──▶ record closed: from now on, a difference is drift
 """
