@@ -28,7 +28,21 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.skipped and item.config.getoption("--no-skips"):
+    if not hasattr(report, "wasxfail"):
+        _refuse_skip(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report, collector.config)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    if report.skipped and config.getoption("--no-skips"):
         report.outcome = "failed"
         report.longrepr = f"skipped, although every test has to run here: {report.longrepr}"
-    return report

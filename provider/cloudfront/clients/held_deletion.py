@@ -47,7 +47,8 @@ class HeldDeletion:
 
     def follows(self, mr: Managed, there: ObservedTenant) -> bool:
         """Whether the spec asks for a change that does not wait for the end of the hold."""
-        return self._switch(mr, there) is not None
+        only_confirmation = guards.waits_for_confirmation(mr, self._policy.frozen)
+        return only_confirmation and self._switch(mr, there) is not None
 
     def follow(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
         """Disable or enable the tenant if a change of its spec asks for that.
@@ -59,17 +60,17 @@ class HeldDeletion:
 
         Returns:
             The error to raise. Its message begins with that of `held`.
-
-        Raises:
-            NotYet: the tenant has another owner now.
         """
         switch = self._switch(mr, looked.seen)
         try:
             if switch is None or not owner_look.before_deletion(mr, looked, self._account, self._cluster):
                 return held
-        except ExternalError as error:
+        except (ExternalError, NotYet) as error:
             # It must not hide why the deletion is on hold.
-            return self._later(mr, f"{held.message}. {_not_switched(looked.seen)}: {error.message}")
+            words = f"{held.message}. {_not_switched(looked.seen)}: {error.message}"
+            return (
+                guards.still_held(words, error.after) if isinstance(error, NotYet) else self._later(mr, words)
+            )
         if self._policy.rehearsing or records.read(mr.status).is_open(FIELD):
             return self._switched(mr, looked.seen, switch, held)
         # Recorded first. The spec may change back before the result is recorded, and that is not drift.
@@ -98,19 +99,27 @@ class HeldDeletion:
 
     def begun(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
         """The status fields after the provider disabled a tenant in order to delete it. If the deletion is
-        put on hold after that, the tenant is enabled again, unless its spec disables it."""
-        if not records.read(mr.status).known or not self._memory.disablings.by(mr.uid, there.id):
+        put on hold after that, also by another process, the tenant is enabled again, unless its spec disables
+        it."""
+        if not records.read(mr.status).known or not self._disabled(mr, there):
             return {}
         return {"applied": records.opened(mr.status, FIELD)}
 
     def _switch(self, mr: Managed, there: ObservedTenant) -> SwitchTenant | None:
-        enabled = mr.for_provider.get(FIELD)
+        enabled, applied = mr.for_provider.get(FIELD), records.read(mr.status)
+        said = self._memory.accepted.of(mr.kind)
+        if self._disabled(mr, there):
+            # To take the provider's own call back is neither a correction of drift nor an update of the spec.
+            return None if enabled is False else plan.switch(there, enabled=True, said=said)
         if enabled in (None, there.enabled) or FIELD in (mr.spec.get("ignoreDrift") or ()):
             return None
-        applied = records.read(mr.status)
         if applied.digests is None or applied.wrote(FIELD, enabled) or not judgement.updates(mr):
             return None
-        return plan.switch(there, enabled=bool(enabled), said=self._memory.accepted.of(mr.kind))
+        return plan.switch(there, enabled=bool(enabled), said=said)
+
+    def _disabled(self, mr: Managed, there: ObservedTenant) -> bool:
+        """This process disabled the tenant in order to delete it."""
+        return not there.enabled and self._memory.disablings.by(mr.uid, there.id)
 
     def _switched(self, mr: Managed, there: ObservedTenant, switch: SwitchTenant, held: NotYet) -> NotYet:
         effects = run((switch,), there, self._account.cloudfront)
@@ -124,14 +133,15 @@ class HeldDeletion:
         if effects.there.enabled is not switch.enabled:
             words = f"{_not_switched(there)} yet, although CloudFront accepted that"
             return self._later(mr, f"{held.message}. {words}")
-        _log.info(f"{effects.message}, as its spec changed while its deletion is on hold", tenant=there.name)
-        record = records.closed(mr.status, FIELD, switch.enabled)
-        words = f"{held.message}. The spec changed, so the provider {effects.message}"
+        self._memory.disablings.forget(mr.uid)
+        _log.info(f"{effects.message}, as its spec asks while its deletion is on hold", tenant=there.name)
+        record = records.closed(mr.status, FIELD, mr.for_provider.get(FIELD))
+        words = f"{held.message}. As its spec asks, the provider {effects.message}"
         return guards.still_held(words, LOOK_AGAIN, status={"applied": record})
 
     def _later(self, mr: Managed, words: str) -> NotYet:
         """The error before the next try. The pauses grow to a minute until the spec changes again."""
-        return guards.still_held(words, self._memory.deletions.pause(mr.uid, mr.generation, LOOK_AGAIN))
+        return guards.still_held(words, self._memory.switches.pause(mr.uid, mr.generation, LOOK_AGAIN))
 
 
 def _not_switched(there: ObservedTenant) -> str:

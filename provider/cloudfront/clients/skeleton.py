@@ -142,7 +142,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         AWS meanwhile is reported as ever."""
         there = owned.seen
         if not guards.is_held(mr, self._policy.frozen):
-            return Observation(exists=True, conditions=conditions.removing(noun(mr), there), state=owned)
+            told = conditions.removing(noun(mr), there)
+            return Observation(exists=True, conditions=told, status=self._begun(mr, there), state=owned)
+        if there.enabled:
+            self._memory.disablings.forget(mr.uid)
         staying = Observation(exists=True, conditions=conditions.staying(noun(mr), there), state=owned)
         try:
             state = self._assessed(mr, owned)
@@ -153,9 +156,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             return replace(staying, status=self._without_comparison(mr, there))
         but = self._follows(mr, there)
         left = {field_of(each.field) for each in state.todo.all} - {but}
-        told = tuple(conditions.left_alone(each, but) for each in now.conditions) if left else now.conditions
+        shown = tuple(conditions.left_alone(each, but) for each in now.conditions) if left else now.conditions
         status = {**now.status, **self._first_record(mr, now.status)}
-        return replace(staying, conditions=told, at_provider=now.at_provider, status=status)
+        return replace(staying, conditions=shown, at_provider=now.at_provider, status=status)
 
     def _without_comparison(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
         """The status of what cannot be compared with its whole spec and whose deletion is on hold."""
@@ -592,6 +595,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.absent:
             return self._gone(mr, seen, _GONE_ALREADY)
         there, story = effects.there, effects.message
+        if there.enabled and error.made_nothing:
+            self._memory.disablings.forget(mr.uid)
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)

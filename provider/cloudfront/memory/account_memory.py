@@ -126,6 +126,8 @@ class AccountMemory:
         would use up the account's rate."""
         self.deletions = Standstills(clock)
         """For a deletion that AWS refuses, or accepts without showing it."""
+        self.switches = Standstills(clock)
+        """For a tenant whose deletion is on hold, and that AWS does not disable or enable."""
         self.roll_outs = Standstills(clock)
         """For a change that AWS does not show, or does not finish rolling out."""
         self.adoptions = Standstills(clock)
@@ -191,6 +193,7 @@ class AccountMemory:
             self.handed_over,
             self.used,
             self.deletions,
+            self.switches,
             self.roll_outs,
             self.adoptions,
             self.disablings,

@@ -73,6 +73,7 @@ _LONGEST_NAME: Final = 2048
 """Characters of the longest ARN."""
 _LIFTS: Final = "Writes resume when that setting is removed"
 _SENT: Final = "to which its creation was sent"
+_PROTECTION: Final = "deletionProtection"
 _HELD_SECONDS: Final = 60.0
 _RESTORE: Final = timedelta(hours=1)
 """Kubernetes' garbage collector deletes what has no owner within minutes of its creation."""
@@ -584,9 +585,9 @@ def check_protection(mr: Managed) -> None:
     """
     if not is_protected(mr) or is_confirmed(mr):
         return
-    why = "spec.deletionProtection is on"
-    if not mr.spec.get("deletionProtection"):
-        why = "deletionProtection was on when the deletion was requested"
+    why = f"spec.{_PROTECTION} is on"
+    if not mr.spec.get(_PROTECTION):
+        why = f"{_PROTECTION} was on when the deletion was requested"
     words = (
         f"{why}: {noun(mr)} {mr.external_name} is kept. To delete it, and so end what it serves, set the "
         f"annotation {CONFIRM_ANNOTATION} to {token_of(mr)}"
@@ -605,7 +606,7 @@ def is_protected(mr: Managed) -> bool:
     An edit of a claim can remove the field while the deletion waits: Crossplane applies the resource again if
     the claim needs it once more. Such an edit confirms nothing. So the status keeps that the field was on.
     """
-    return bool(mr.spec.get("deletionProtection")) or mr.status.get(DELETION_PROTECTED) is True
+    return bool(mr.spec.get(_PROTECTION)) or mr.status.get(DELETION_PROTECTED) is True
 
 
 def unprotected(mr: Managed) -> dict[str, None]:
@@ -664,6 +665,20 @@ def is_held(mr: Managed, frozen: str) -> bool:
     protected = (is_protected(mr) or _was_restored(mr)) and not is_confirmed(mr)
     told = ready is not None and ready.reason == Reason.DELETION_HELD
     return bool(frozen) or protected or told or bool(mr.held_by_others)
+
+
+def waits_for_confirmation(mr: Managed, frozen: str) -> bool:
+    """Whether the deletion of a protected resource waits for its confirmation and for nothing else, as far as
+    the object shows it. The last reconcile wrote to Ready what else holds it.
+
+    Args:
+        mr: a managed resource that is being deleted.
+        frozen: as in `check_frozen`.
+    """
+    ready = mr.condition(ConditionType.READY)
+    told = ready is not None and ready.reason == Reason.DELETION_HELD and _PROTECTION in ready.message
+    others = frozen or mr.held_by_others or _was_restored(mr)
+    return told and not others and is_protected(mr) and not is_confirmed(mr)
 
 
 def check_default_group(mr: Managed, *, disables: bool) -> None:

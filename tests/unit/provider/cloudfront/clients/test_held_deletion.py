@@ -237,6 +237,7 @@ def test_what_a_backup_brought_back_stops_nothing():
     world.reconcile()
     assert world.ready() == ("False", "DeletionHeld")
     assert world.cloudfront.only.enabled
+    assert "the provider changes nothing while" in world.condition("InSync")[2]
 
 
 def test_a_refused_disabling_hides_no_hold():
@@ -280,7 +281,7 @@ def test_the_switch_is_told_and_not_denied():
     assert world.condition("InSync")[1] == "UpdatePending"
     assert "changes nothing" not in world.condition("InSync")[2]
     world.reconcile()
-    assert "The spec changed, so the provider disabled tenant shop.acme" in world.condition("Ready")[2]
+    assert "As its spec asks, the provider disabled tenant shop.acme" in world.condition("Ready")[2]
     assert "changes nothing" not in world.condition("InSync")[2]
 
 
@@ -368,45 +369,151 @@ def test_without_a_readable_record_and_a_valid_spec_no_two_clients_write_in_turn
     assert not world.cloudfront.only.enabled, "the record is there again, and the spec is followed"
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", ["the confirmation is withdrawn", "deletionProtection is set"])
-def test_a_tenant_that_was_disabled_for_its_deletion_serves_again_once_the_deletion_is_held(how, restarted):
-    protected = how == "the confirmation is withdrawn"
-    world = settled(deletionProtection=protected)
-    world.cloudfront.deletes_in_progress = world.cloudfront.deploys = False
-    annotations = world.obj["metadata"]["annotations"]
-    if protected:
-        annotations["edgetenants.io/confirm"] = "0a1b2c3d"
+DELETE = "DeleteDistributionTenant"
+IN_PROGRESS = AwsError(DELETE, "ResourceNotDisabled", "no", status=409)
+
+
+def going(refusal: AwsError = IN_PROGRESS, **spec: Any) -> World:
+    """The provider has disabled the tenant, and AWS does not delete it yet."""
+    world = settled(deletionProtection=True, **spec)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.cloudfront.refuse[DELETE] = refusal
     world.delete()
     world.reconcile()
     assert not world.cloudfront.only.enabled
-    if restarted:
-        world.restart()
-    annotations.pop("edgetenants.io/confirm", None)
-    world.obj["spec"]["deletionProtection"] = True
+    return world
+
+
+def hold(world: World) -> None:
+    """The confirmation is withdrawn."""
+    del world.obj["metadata"]["annotations"]["edgetenants.io/confirm"]
+    world.cloudfront.refuse.clear()
     wait(world)
-    assert world.cloudfront.only.enabled
     assert world.ready() == ("False", "DeletionHeld")
 
 
-def test_a_tenant_that_an_administrator_stopped_stays_so_if_its_deletion_is_held_later():
-    world = settled(driftPolicy="Report")
+@pytest.mark.parametrize("passes", [0, 3])
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        IN_PROGRESS,
+        AwsError(DELETE, "AccessDenied", "no", status=403),
+        AwsError(DELETE, "InternalError", "no", status=500),
+        AwsError(DELETE, "ReadTimeout", "no"),
+    ],
+    ids=lambda refusal: refusal.code,
+)
+def test_a_tenant_that_was_disabled_for_its_deletion_serves_again_once_that_is_held(
+    refusal, restarted, passes
+):
+    world = going(refusal)
+    for _ in range(passes):
+        world.reconcile()
+    if restarted and (passes or refusal is IN_PROGRESS):
+        world.restart()
+    hold(world)
+    assert world.cloudfront.only.enabled
     world.cloudfront.edit("dt_1", enabled=False)
-    world.reconcile()
-    world.cloudfront.deletes_in_progress = False
-    world.cloudfront.refuse["DeleteDistributionTenant"] = AwsError(
-        "x", "ResourceNotDisabled", "no", status=409
-    )
+    wait(world)
+    assert not world.cloudfront.only.enabled, "that is drift again"
+
+
+@pytest.mark.parametrize(
+    "spec", [{"ignoreDrift": ["enabled"]}, {"managementPolicies": ["Observe", "Delete", "Create"]}, {}]
+)
+def test_nor_does_what_keeps_the_provider_from_updates_keep_it_from_taking_its_own_back(spec):
+    world = going(**spec)
+    if not spec:
+        world.edit(enabled=None)
+    hold(world)
+    assert world.cloudfront.only.enabled
+
+
+def test_what_its_spec_disables_stays_so_when_its_deletion_is_held():
+    world = going()
+    world.edit(enabled=False)
+    hold(world)
+    assert not world.cloudfront.only.enabled
+
+
+def test_protection_that_is_set_during_a_deletion_saves_the_visitors_too():
+    world = settled()
+    world.cloudfront.deletes_in_progress = world.cloudfront.deploys = False
     world.delete()
     world.reconcile()
     world.obj["spec"]["deletionProtection"] = True
     wait(world)
+    assert world.cloudfront.only.enabled
+
+
+def test_what_an_administrator_stopped_before_the_deletion_stays_so_if_that_is_held():
+    world = settled(driftPolicy="Report", deletionProtection=True)
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.reconcile()
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.cloudfront.refuse[DELETE] = IN_PROGRESS
+    world.delete()
+    world.reconcile()
+    hold(world)
     assert not world.cloudfront.only.enabled
 
 
-def test_tags_that_cannot_be_read_do_not_hide_the_hold():
+@pytest.mark.parametrize(("code", "status"), [("AccessDenied", 403), ("PreconditionFailed", 412)])
+def test_what_an_administrator_stopped_after_a_refused_disabling_stays_so(code, status):
+    """The provider has disabled nothing."""
+    world = settled(deletionProtection=True)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.cloudfront.refuse[UPDATE] = unanswered(code, status)
+    world.delete()
+    world.reconcile()
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.cloudfront.refuse = {DELETE: IN_PROGRESS}
+    world.reconcile()
+    hold(world)
+    assert not world.cloudfront.only.enabled
+
+
+def test_what_an_administrator_stops_after_it_served_again_stays_so():
+    world = going()
+    hold(world)
+    world.cloudfront.edit("dt_1", enabled=False)
+    world.obj["metadata"]["annotations"]["edgetenants.io/confirm"] = "0a1b2c3d"
+    world.cloudfront.refuse[DELETE] = IN_PROGRESS
+    world.reconcile()
+    hold(world)
+    assert not world.cloudfront.only.enabled
+
+
+def test_what_an_administrator_stops_right_after_it_serves_again_stays_so():
+    world = going()
+    del world.obj["metadata"]["annotations"]["edgetenants.io/confirm"]
+    world.cloudfront.refuse.clear()
+    while not world.cloudfront.only.enabled:
+        world.reconcile()
+    world.cloudfront.edit("dt_1", enabled=False)
+    wait(world)
+    assert not world.cloudfront.only.enabled
+
+
+@pytest.mark.parametrize("more", [{}, {"parameters": {"tenantName": "other"}}])
+@pytest.mark.parametrize("protected", [False, True])
+def test_in_sync_promises_no_switch_that_waits_for_more_than_the_confirmation(protected, more):
+    world = held() if protected else settled()
+    finalizers = ["finalizer.managedresource.crossplane.io", "backup.example.com/x"]
+    world.obj["metadata"]["finalizers"] = finalizers
+    world.delete()
+    world.edit(enabled=False, **more)
+    [in_sync] = [each for each in world.client.observe(world.mr).conditions if each.type == "InSync"]
+    assert in_sync.message.endswith(
+        "Not done yet: the provider changes nothing while this resource is being deleted"
+    )
+
+
+@pytest.mark.parametrize("error", [("AccessDenied", 403), ("Throttling", 400), ("ResourceInUse", 409)])
+def test_tags_that_cannot_be_read_do_not_hide_the_hold(error):
     world = held()
-    world.cloudfront.refuse[TAGS] = AwsError(TAGS, "AccessDenied", "no", status=403)
+    world.cloudfront.refuse[TAGS] = AwsError(TAGS, error[0], "no", status=error[1])
     world.edit(enabled=False)
     world.reconcile()
     assert world.ready() == ("False", "DeletionHeld")
@@ -421,5 +528,7 @@ def test_a_plan_shows_the_switch_of_a_held_tenant():
     world.cloudfront, world.context["rehearsing"] = recorder.as_cloudfront, True
     switched, waits = rehearse(world.client, world.mr, recorder).to_status()
     assert switched["action"] == "DisableTenant"
-    assert switched["details"].startswith("spec.forProvider.enabled changed, and the deletion is on hold: ")
+    assert switched["details"].startswith(
+        "spec.forProvider.enabled asks for it, and the deletion is on hold: "
+    )
     assert "the provider disabled" not in waits["details"], "it is a plan"
