@@ -28,8 +28,7 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if not hasattr(report, "wasxfail"):
-        _refuse_skip(report, item.config)
+    _refuse_skip(report, item.config)
     return report
 
 

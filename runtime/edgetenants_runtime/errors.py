@@ -107,14 +107,16 @@ class NotYet(Frozen):
         self.made_nothing = made_nothing
         self.status = dict(status or {})
 
-    def but(self, *, conditions: Sequence[Condition]) -> NotYet:
-        """A copy with other conditions."""
+    def but(
+        self, *, conditions: Sequence[Condition] | None = None, status: Mapping[str, Any] | None = None
+    ) -> NotYet:
+        """A copy with other conditions or status fields."""
         return NotYet(
             self.message,
             after=self.after,
-            conditions=conditions,
+            conditions=self.conditions if conditions is None else conditions,
             made_nothing=self.made_nothing,
-            status=self.status,
+            status=self.status if status is None else status,
         )
 
 

@@ -167,3 +167,27 @@ def test_what_a_status_says_of_a_deletion_before_there_is_one_is_removed(aws):
     found.objects.put(found.kind, stored)
     found.reconcile()
     assert "deletionProtected" not in found.stored["status"]
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ResourceNotDisabled"])
+def test_what_was_disabled_for_its_deletion_serves_again_once_that_is_held(aws, code):
+    found = tenant(aws, deletionProtection=True)
+    stored = found.stored
+    stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    stored["metadata"]["annotations"]["edgetenants.io/confirm"] = stored["metadata"]["uid"][:8]
+    found.objects.put(found.kind, stored)
+    found.objects.touch(found.kind, found.key)
+    aws.fault(
+        "DeleteDistributionTenant", every=True, code=code, status=403 if code == "AccessDenied" else 409
+    )
+    found.reconcile()
+    assert not aws.tenants[0]["Enabled"]
+    stored = found.stored
+    del stored["metadata"]["annotations"]["edgetenants.io/confirm"]
+    found.objects.put(found.kind, stored)
+    found.objects.touch(found.kind, found.key)
+    found.restart()
+    for _ in range(3):
+        found.reconcile()
+    assert aws.tenants[0]["Enabled"]
+    assert found.told("Ready")[:2] == ("False", "DeletionHeld")

@@ -182,7 +182,7 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a disabled tenant is told as deleted",
         "cloudfront/clients/skeleton.py",
-        "        raise self._waiting(mr, seen, there, words) from error\n",
+        "        raise self._waiting(mr, seen, there, words).but(status=begun) from error\n",
         (
             "        still = conditions.removing(noun(mr), there)\n"
             "        return Change(conditions=still, requeue_after=5.0, message=words)\n"

@@ -6,6 +6,8 @@ write (status.applied) tells a change of the spec from drift. Other fields of th
 (docs/decisions/0048).
 
     spec changed ──▶ record opened ──▶ switched ──▶ record closed: from now on, a difference is drift
+
+To disable a tenant for its deletion opens the record too, in case the deletion is put on hold after that.
 """
 
 from __future__ import annotations
@@ -97,29 +99,24 @@ class HeldDeletion:
             return {}
         return {"applied": records.closed(mr.status, FIELD, enabled)}
 
-    def begun(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
-        """The status fields after the provider disabled a tenant in order to delete it. If the deletion is
-        put on hold after that, also by another process, the tenant is enabled again, unless its spec disables
-        it."""
-        if not records.read(mr.status).known or not self._disabled(mr, there):
+    def begun(self, mr: Managed) -> Mapping[str, Any]:
+        """The status fields once the provider has disabled a tenant in order to delete it. If the deletion is
+        put on hold after that, the tenant is enabled again, unless its spec disables it."""
+        if not records.read(mr.status).known:
             return {}
         return {"applied": records.opened(mr.status, FIELD)}
 
     def _switch(self, mr: Managed, there: ObservedTenant) -> SwitchTenant | None:
         enabled, applied = mr.for_provider.get(FIELD), records.read(mr.status)
-        said = self._memory.accepted.of(mr.kind)
-        if self._disabled(mr, there):
-            # To take the provider's own call back is neither a correction of drift nor an update of the spec.
-            return None if enabled is False else plan.switch(there, enabled=True, said=said)
-        if enabled in (None, there.enabled) or FIELD in (mr.spec.get("ignoreDrift") or ()):
+        ignored = FIELD in (mr.spec.get("ignoreDrift") or ())
+        if ignored or applied.digests is None or not judgement.updates(mr):
             return None
-        if applied.digests is None or applied.wrote(FIELD, enabled) or not judgement.updates(mr):
+        if enabled is None and not there.enabled and applied.is_open(FIELD):
+            # Only a disabling for the deletion opens the record of a field that the spec does not set.
+            enabled = True
+        if enabled in (None, there.enabled) or applied.wrote(FIELD, enabled):
             return None
-        return plan.switch(there, enabled=bool(enabled), said=said)
-
-    def _disabled(self, mr: Managed, there: ObservedTenant) -> bool:
-        """This process disabled the tenant in order to delete it."""
-        return not there.enabled and self._memory.disablings.by(mr.uid, there.id)
+        return plan.switch(there, enabled=bool(enabled), said=self._memory.accepted.of(mr.kind))
 
     def _switched(self, mr: Managed, there: ObservedTenant, switch: SwitchTenant, held: NotYet) -> NotYet:
         effects = run((switch,), there, self._account.cloudfront)
@@ -133,10 +130,11 @@ class HeldDeletion:
         if effects.there.enabled is not switch.enabled:
             words = f"{_not_switched(there)} yet, although CloudFront accepted that"
             return self._later(mr, f"{held.message}. {words}")
-        self._memory.disablings.forget(mr.uid)
-        _log.info(f"{effects.message}, as its spec asks while its deletion is on hold", tenant=there.name)
+        _log.info(f"{effects.message}, whose deletion is on hold", tenant=there.name)
         record = records.closed(mr.status, FIELD, mr.for_provider.get(FIELD))
-        words = f"{held.message}. As its spec asks, the provider {effects.message}"
+        words = (
+            f"{held.message}. While the deletion is on hold, the tenant follows its spec: {effects.message}"
+        )
         return guards.still_held(words, LOOK_AGAIN, status={"applied": record})
 
     def _later(self, mr: Managed, words: str) -> NotYet:

@@ -142,10 +142,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         AWS meanwhile is reported as ever."""
         there = owned.seen
         if not guards.is_held(mr, self._policy.frozen):
-            told = conditions.removing(noun(mr), there)
-            return Observation(exists=True, conditions=told, status=self._begun(mr, there), state=owned)
-        if there.enabled:
-            self._memory.disablings.forget(mr.uid)
+            return Observation(exists=True, conditions=conditions.removing(noun(mr), there), state=owned)
         staying = Observation(exists=True, conditions=conditions.staying(noun(mr), there), state=owned)
         try:
             state = self._assessed(mr, owned)
@@ -595,16 +592,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.absent:
             return self._gone(mr, seen, _GONE_ALREADY)
         there, story = effects.there, effects.message
-        if there.enabled and error.made_nothing:
-            self._memory.disablings.forget(mr.uid)
+        # A clear refusal of the disabling changed nothing; after a lost answer, it may have been disabled.
+        refused = there.enabled and error.made_nothing
+        begun = self._begun(mr) if seen.enabled and not refused else {}
         self._check_refused_deletion(mr, there, error)
         if error.code != "ResourceNotDisabled" and not error.conflict:
             what, still = f"delete {noun(mr)} {there.name}", conditions.removing(noun(mr), there)
-            raise to_external_error(error, what, serving=False, meanwhile=still) from error
+            failed = to_external_error(error, what, serving=False, meanwhile=still)
+            raise failed.but(status={**failed.status, **begun}) from error
         self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
         # No Change, even if it was just disabled: no event may say that it is deleted.
         words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
-        raise self._waiting(mr, seen, there, words) from error
+        raise self._waiting(mr, seen, there, words).but(status=begun) from error
 
     def _gone(self, mr: Managed, seen: Seen, message: str) -> Change:
         """The change after AWS deleted it, or said that it does not exist. `seen`: as observed before."""
@@ -615,11 +614,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """The error while its deletion waits. `seen`: as observed before; `there`: as it is now."""
         steady = _LAG_SECONDS if seen.deployed else ROLL_OUT_SECONDS
         seconds = self._memory.deletions.pause(mr.uid, _shown(seen), LOOK_AGAIN, steady=steady)
-        told = conditions.removing(noun(mr), there)
-        return NotYet(words, after=seconds, conditions=told, status=self._begun(mr, there))
+        return NotYet(words, after=seconds, conditions=conditions.removing(noun(mr), there))
 
-    def _begun(self, mr: Managed, there: Seen) -> Mapping[str, Any]:
-        """The status of what waits for CloudFront to delete it, for the case that a hold follows."""
+    def _begun(self, mr: Managed) -> Mapping[str, Any]:
+        """The status of what the provider has just disabled in order to delete it."""
         return {}
 
     def _check_refused_deletion(self, mr: Managed, seen: Seen, error: AwsError) -> None:

@@ -262,8 +262,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _without_comparison(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
         return self._hold.without_comparison(mr, there)
 
-    def _begun(self, mr: Managed, there: ObservedTenant) -> Mapping[str, Any]:
-        return self._hold.begun(mr, there)
+    def _begun(self, mr: Managed) -> Mapping[str, Any]:
+        return self._hold.begun(mr)
 
     # Update.
 

@@ -245,7 +245,7 @@ def _act(client: ExternalClient, mr: Managed, seen: Observation) -> None:
 
 def _why(call: PlannedCall, mr: Managed, seen: Observation | None, *, held: bool) -> str:
     if mr.deleted and held:
-        return "spec.forProvider.enabled asks for it, and the deletion is on hold"
+        return "the tenant follows spec.forProvider.enabled while its deletion is on hold"
     if mr.deleted:
         return "the resource is being deleted"
     if call.action in ("CreateTenant", "CreateGroup"):

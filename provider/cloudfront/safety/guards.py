@@ -669,14 +669,14 @@ def is_held(mr: Managed, frozen: str) -> bool:
 
 def waits_for_confirmation(mr: Managed, frozen: str) -> bool:
     """Whether the deletion of a protected resource waits for its confirmation and for nothing else, as far as
-    the object shows it. The last reconcile wrote to Ready what else holds it.
+    the object shows it. If something else holds it, the last reconcile wrote that to Ready.
 
     Args:
         mr: a managed resource that is being deleted.
         frozen: as in `check_frozen`.
     """
     ready = mr.condition(ConditionType.READY)
-    told = ready is not None and ready.reason == Reason.DELETION_HELD and _PROTECTION in ready.message
+    told = ready is None or ready.reason != Reason.DELETION_HELD or _PROTECTION in ready.message
     others = frozen or mr.held_by_others or _was_restored(mr)
     return told and not others and is_protected(mr) and not is_confirmed(mr)
 

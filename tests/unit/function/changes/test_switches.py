@@ -419,7 +419,7 @@ def test_where_no_domain_can_move_the_claim_is_told_what_goes_dark_and_why(
     message = building.conditions(cloud.round())["Blocked"][2]
     assert why in message
     assert "not served for some minutes: a.example.com, b.example.com, c.example.com" in message
-    assert "The gap lasts until CloudFront has disabled the old tenants and rolled out the new ones" in message
+    assert "The gap lasts until CloudFront has disabled the old tenants and rolled out the new" in message
     assert cloud.served == {A, B, C}
 
 
