@@ -3,7 +3,7 @@ confirms it.
 
     change                                       until it is confirmed
     isolation Shared <-> PerDomain, if the       the domains stay with their tenants
-    domains cannot move without a gap
+    domains cannot move without a gap            (until each other step here is confirmed, too)
     another distribution, as the plan changed    the tenants stay with their distribution
     another distribution, as the claim changed
     to another plan or Composition               the tenants stay as they are
@@ -93,7 +93,7 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     there = [name for name, each in kept.items() if each.exists or each.arriving]
     if waits := _under_another_plan(order, there, seen):
         return _unchanged(order, kept, waits)
-    tenants, waiting, switching = _isolated(order, kept)
+    tenants, waiting, switching = _isolated(order, kept, held)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
@@ -192,7 +192,7 @@ def _records_of(seen: ObservedTenant) -> Iterable[str]:
 
 
 def _isolated(
-    order: Order, kept: Mapping[str, ObservedTenant]
+    order: Order, kept: Mapping[str, ObservedTenant], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
     asked = order.claim.spec.isolation
     given = order.composite.confirmed
@@ -203,9 +203,11 @@ def _isolated(
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
     if switches.hindrance(order) or _freed(order) or (switch.unparkable and _may_replace(order)):
-        tenants, waiting = _replaced(switch)
+        if _may_replace(order) and not _waits_beside(switch, held):
+            return compose.tenants(order, asked), (), False
+        waiting = () if _may_replace(order) else (_replacement(switch),)
         # The plan may have changed during the move.
-        return tenants, waiting, bool(waiting) and len({each.own is None for each in tenants}) > 1
+        return switch.present, waiting, len({each.own is None for each in switch.present}) > 1
     return *_moving(switch), True
 
 
@@ -266,10 +268,12 @@ def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
     return ", ".join(domains[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
-def _replaced(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
-    if _may_replace(switch.order):
-        return compose.tenants(switch.order, switch.asked), ()
-    return switch.present, (_replacement(switch),)
+def _waits_beside(switch: Switch, held: Mapping[str, ObservedTenant]) -> bool:
+    """Whether another step of the tenants that are to be replaced waits. New tenants would take it at once,
+    as they have no distribution and no connection group that they could keep."""
+    _, moved = _on_distribution(switch.order, switch.present, held)
+    _, regrouped = _connected(switch.order, switch.present, held)
+    return bool(moved or regrouped)
 
 
 def _replacement(switch: Switch) -> Move:
