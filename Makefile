@@ -39,8 +39,8 @@ test: $(READY) ## Run all tests: unit, contract, and integration tests on a real
 	@$(BIN)/python -m sandbox.build --cache $(CACHE) --cli --crossplane-v1
 	@GOGC=$(GOGC) $(BIN)/python -m pytest -p tests.lanes -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
-test-unit: $(READY) ## Run the tests that need no control plane
-	@$(BIN)/python -m pytest -m "not world" $(PYTEST_FLAGS)
+test-unit: $(READY) ## Run the tests that need no control plane, one process per core
+	@$(BIN)/python -m pytest -m "not world" -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 test-world: $(READY) ## Run the tests on a real control plane
 	@$(BIN)/python -m pytest -m world $(PYTEST_FLAGS)

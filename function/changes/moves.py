@@ -88,12 +88,15 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
         seen: the claim's managed resources, including its connection group, by their composed resource names.
     """
     kept = {name: each for name, each in seen.items() if not each.deleted}
-    # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold.
-    held = {name: each for name, each in seen.items() if each.exists}
-    there = [name for name, each in kept.items() if each.exists or each.arriving]
+    # A resource that is being deleted still serves, perhaps for weeks, if its deletion is on hold. One that
+    # replaces others has their distribution and connection group, which a confirmation of the gap left alone.
+    held = {name: each for name, each in seen.items() if each.exists or each.replacing}
+    there = [name for name, each in kept.items() if name in held or each.arriving]
     if waits := _under_another_plan(order, there, seen):
         return _unchanged(order, kept, waits)
     tenants, waiting, switching = _isolated(order, kept, held)
+    if not waiting and not switching and _still_replacing(tenants, seen):
+        tenants = _replacements(tenants)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
@@ -202,13 +205,70 @@ def _isolated(
     # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
-    if switches.hindrance(order) or _freed(order) or (switch.unparkable and _may_replace(order)):
-        if _may_replace(order) and not _waits_beside(switch, held):
-            return compose.tenants(order, asked), (), False
-        waiting = () if _may_replace(order) else (_replacement(switch),)
-        # The plan may have changed during the move.
-        return switch.present, waiting, len({each.own is None for each in switch.present}) > 1
+    replaces = bool(switches.hindrance(order) or _freed(order))
+    if _may_replace(order) and (replaces or switch.unparkable):
+        return _confirmed(switch, held, parks=not replaces)
+    if replaces:
+        return _at_present(switch, _replacement(switch))
+    if asked is Isolation.SHARED and _is_apart(switch, held):
+        return _at_present(switch, _together(switch))
     return *_moving(switch), True
+
+
+def _at_present(switch: Switch, waits: Move) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
+    # The plan may have changed during the move.
+    mixed = len({each.own is None for each in switch.present}) > 1
+    return switch.present, (waits,), mixed
+
+
+def _confirmed(
+    switch: Switch, held: Mapping[str, ObservedTenant], *, parks: bool
+) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
+    """Replace the tenants, unless another step of theirs waits: new tenants would take it at once."""
+    order = switch.order
+    _, moved = _on_distribution(order, switch.present, held)
+    _, regrouped = _connected(order, switch.present, held)
+    if not moved and not regrouped:
+        return _replacements(compose.tenants(order, switch.asked)), (), False
+    waits = Move(
+        f"The change of spec.isolation from {switch.former} to {switch.asked} is confirmed.",
+        token="",
+        needs="It waits for the other steps here, because new tenants would take them at once.",
+    )
+    if parks:
+        # Without its parking name, a tenant would not show that it cannot get one, and would try again.
+        return _moving(switch)[0], (waits,), True
+    return _at_present(switch, waits)
+
+
+def _is_apart(switch: Switch, held: Mapping[str, ObservedTenant]) -> bool:
+    """Whether the old tenants have several distributions, and the move to the plan's is not confirmed."""
+    asked = switch.order.chosen.plan.distribution_id
+    found = {_present(held.get(each.resource_name), asked) for each in switch.present}
+    moves = (_move(switch.order, old).token for old in found - {asked})
+    return len(found) > 1 and not switch.order.composite.confirmed.issuperset(moves)
+
+
+def _together(switch: Switch) -> Move:
+    return Move(
+        f"The change of spec.isolation from {switch.former} to {switch.asked} waits, because the tenants "
+        "have different distributions.",
+        token="",
+        needs="Confirm the other steps here first, or revert the change.",
+    )
+
+
+def _replacements(tenants: Iterable[WantedTenant]) -> tuple[WantedTenant, ...]:
+    return tuple(replace(each, replacing=True) for each in tenants)
+
+
+def _still_replacing(tenants: Iterable[WantedTenant], seen: Mapping[str, ObservedTenant]) -> bool:
+    """Whether the tenants replace others, and not all of them exist in CloudFront."""
+    # Checked first, because most claims replace nothing.
+    if not any(each.replacing for each in seen.values()):
+        return False
+    found = (seen.get(each.resource_name) for each in tenants)
+    return not all(each and each.exists for each in found)
 
 
 def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
@@ -268,14 +328,6 @@ def _names(domains: Sequence[str], longest: int = _NAMES) -> str:
     return ", ".join(domains[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
-def _waits_beside(switch: Switch, held: Mapping[str, ObservedTenant]) -> bool:
-    """Whether another step of the tenants that are to be replaced waits. New tenants would take it at once,
-    as they have no distribution and no connection group that they could keep."""
-    _, moved = _on_distribution(switch.order, switch.present, held)
-    _, regrouped = _connected(switch.order, switch.present, held)
-    return bool(moved or regrouped)
-
-
 def _replacement(switch: Switch) -> Move:
     order, asked = switch.order, switch.asked
     pace = ". New tenants are created three at a time" if asked is Isolation.PER_DOMAIN else ""
@@ -328,11 +380,10 @@ def _on_distribution(
     order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
-    # Domains that move to a new tenant stay with their distribution.
-    whence = next((each for tenant in tenants if (each := held.get(tenant.resource_name))), None)
-    present = [
-        _present(held.get(each.resource_name) or (whence if each.parked else None), asked) for each in tenants
-    ]
+    # A new tenant does not get the plan's distribution while those that have the claim's domains wait for it.
+    serving = _having(order, held)
+    whence = next((each for each in serving if _present(each, asked) != asked), None)
+    present = [_present(held.get(each.resource_name) or whence, asked) for each in tenants]
     others = set(present) - {asked}
     if not others:
         return tenants, ()
@@ -359,6 +410,13 @@ def _move(order: Order, old: str, having: Iterable[ObservedTenant] = ()) -> Move
     )
 
 
+def _having(order: Order, held: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
+    """The tenants that have domains of the claim, also those of the other isolation."""
+    own = frozenset(order.claim.domains)
+    tenants = (each for name, each in held.items() if not compose.is_group(name))
+    return [each for each in tenants if not own.isdisjoint((*each.asked.domains, *each.domain_states))]
+
+
 def _present(seen: ObservedTenant | None, asked: str) -> str:
     """The distribution that serves a tenant's domains."""
     if seen is None or asked in ("", seen.distribution):
@@ -373,7 +431,9 @@ def _connected(
     groups = [each for name, each in held.items() if compose.is_group(name)]
     if order.terms.dedicated or not groups:
         return order.terms.dedicated, ()
-    present = [held[each.resource_name] for each in tenants if each.resource_name in held]
+    names = {each.resource_name for each in tenants}
+    leaving = [each for each in _having(order, held) if each.deleted and each.asked.own_group]
+    present = [each for name, each in held.items() if name in names or each in leaving]
     if all(each.deleted for each in groups) and not any(each.asked.own_group for each in present):
         # The claim gave it up, and it waits for tenants of others.
         return False, ()

@@ -26,7 +26,7 @@ from function.claims.claim import Claim, Composite
 from function.claims.plans import ChosenPlan
 from function.claims.terms import Terms
 from function.composed import naming
-from function.composed.observed import PLAN, ObservedTenant
+from function.composed.observed import PLAN, REPLACING, ObservedTenant
 from function.errors import refuse_claim
 from function.protocol import wire
 
@@ -144,6 +144,8 @@ class WantedTenant:
     """A name below the plan's parking domain that it has in addition to its domains; empty for none."""
     takes: tuple[str, ...] = ()
     """Ids of the tenants in CloudFront from which it takes its domains."""
+    replacing: bool = False
+    """Whether the claim's tenants replace others that served its domains, and some do not exist yet."""
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -240,6 +242,8 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new
         annotations[ADOPT] = adopted
     if wanted.takes:
         annotations[TAKE] = ",".join(wanted.takes)
+    if wanted.replacing:
+        annotations[REPLACING] = "true"
     head = _TENANT_HEADS[order.composite.namespaced]
     envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
     metadata = _metadata(annotations, order.labels, order.prefix(wanted.resource_name) if new else "")

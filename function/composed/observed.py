@@ -28,6 +28,9 @@ _ASTRAY = frozenset({RecordState.MISSING, RecordState.WRONG})
 
 PLAN = "edgetenants.io/plan"
 """Annotation: the plan under which the function composed the tenant, and where it was from."""
+REPLACING = "edgetenants.io/replacing"
+"""Annotation: the tenant replaces tenants of the claim that served its domains. The function sets it until
+all tenants of the claim exist in CloudFront."""
 ACTIVE = "active"
 """Status of a domain that CloudFront serves."""
 
@@ -98,6 +101,8 @@ class ObservedTenant:
     """Whether the provider may have sent its creation, and does not know the result."""
     choice: str = ""
     """The plan under which it was composed, and where it was from; empty if an earlier version did."""
+    replacing: bool = False
+    """Whether it was composed to replace tenants that served its domains."""
     routing_endpoint: str = ""
     instructions: tuple[Mapping[str, str], ...] = ()
     """The DNS records of status.dnsInstructions, sorted."""
@@ -161,9 +166,16 @@ def read(resource: Struct) -> ObservedTenant:
     metadata, status = structs.child(resource, "metadata"), structs.child(resource, "status")
     annotations, at_provider = structs.child(metadata, "annotations"), structs.child(status, "atProvider")
     name, uid, deleted = structs.texts_at(metadata, ("name", "uid", "deletionTimestamp"))
-    carried, created, choice, sent, failed = structs.texts_at(
+    carried, created, choice, replacing, sent, failed = structs.texts_at(
         annotations,
-        (EXTERNAL_NAME, EXTERNAL_CREATE_SUCCEEDED, PLAN, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_FAILED),
+        (
+            EXTERNAL_NAME,
+            EXTERNAL_CREATE_SUCCEEDED,
+            PLAN,
+            REPLACING,
+            EXTERNAL_CREATE_PENDING,
+            EXTERNAL_CREATE_FAILED,
+        ),
     )
     id_, known_as, endpoint, there = structs.texts_at(
         at_provider, ("id", "name", "routingEndpoint", "distributionId")
@@ -186,6 +198,7 @@ def read(resource: Struct) -> ObservedTenant:
         # The times are in one format.
         arriving=sent > max(created, failed),
         choice=choice,
+        replacing=replacing == "true",
         routing_endpoint=endpoint,
         instructions=_instructions(status),
     )

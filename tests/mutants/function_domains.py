@@ -152,8 +152,8 @@ FUNCTION_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a tenant whose creation was sent follows the claim to another plan",
         "changes/moves.py",
-        "if each.exists or each.arriving]",
-        "if each.exists]",
+        "if name in held or each.arriving]",
+        "if name in held]",
         "it arrives with the former plan's rights, and leaves with the new plan's",
         ("unit/function/test_cases.py",),
     ),
