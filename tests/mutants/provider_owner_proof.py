@@ -15,6 +15,22 @@ PROVIDER_OWNER_PROOF: tuple[Mutation, ...] = (
         ("unit/provider/cloudfront/ownership/test_proofs.py",),
     ),
     Mutation(
+        "a deletion that is over takes the tenant of the successor along",
+        "cloudfront/adoption/owner_look.py",
+        "        if _is_anothers(mr, seen, account, cluster.peers):\n            return False\n",
+        "",
+        "a claim that is created again loses its tenant if the provider dies right after the creation",
+        ("unit/provider/cloudfront/ownership/test_released_predecessor.py",),
+    ),
+    Mutation(
+        "a deletion leaves its tenant to a successor that is going, too",
+        "cloudfront/adoption/owner_look.py",
+        "for peer in peers if not peer.deleted and judgement.alike(mr, peer))",
+        "for peer in peers if judgement.alike(mr, peer))",
+        "neither deletes the tenant",
+        ("unit/provider/cloudfront/ownership/test_released_predecessor.py",),
+    ),
+    Mutation(
         "who began to adopt a tenant and was deleted keeps it from others",
         "cloudfront/adoption/owner_look.py",
         "    _release_of_those_gone(mr, seen, proofs, cluster.peers)\n",

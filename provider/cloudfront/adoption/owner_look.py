@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 import structlog
@@ -247,6 +248,8 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
         other = _rival(mr, seen, account.memory.proofs, cluster.peers)
         if other is not None and account.memory.proofs.successor(seen.id, other.uid) != mr.uid:
             return False
+        if _is_anothers(mr, seen, account, cluster.peers):
+            return False
         _confirm(mr, seen, account.memory)
         account.memory.handed_over.forget(mr.uid)
         return True
@@ -260,6 +263,17 @@ def _leaves_with(mr: Managed, seen: Seen, account: AccountAccess, cluster: Clust
     if not leaves_with:
         account.memory.proofs.drop(mr.uid)
     return leaves_with
+
+
+def _is_anothers(mr: Managed, seen: Seen, account: AccountAccess, find_peers: Peers) -> bool:
+    """Whether another resource of the same identity created it, after that of `mr` was gone. Its status may
+    not say so yet: the provider may have died right after the creation."""
+    tags = seen.tags or {}
+    named = partial(judgement.named, tags=tags, installation=account.installation, name=seen.name)
+    if account.memory.proofs.held(mr.uid, seen.id) or named(mr):
+        return False
+    peers = find_peers(mr, judgement.names(seen))
+    return any(named(peer) for peer in peers if not peer.deleted and judgement.alike(mr, peer))
 
 
 def _look_again(mr: Managed, seen: Seen, verdict: Ownership, memory: AccountMemory) -> None:

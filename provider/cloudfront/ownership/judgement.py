@@ -34,6 +34,7 @@ __all__ = [
     "lets_go",
     "made",
     "may_exist",
+    "named",
     "names",
     "names_by_id",
     "ownership_of",
@@ -196,7 +197,7 @@ def ownership_of(
     tagged = tags.get(identity.OWNER_TAG)
     if tagged == identity.owner_of(mr, installation, seen.name):
         return Ownership.OURS
-    if not tagged and (held or (recorded(mr, seen) and _named(mr, tags, installation, seen.name))):
+    if not tagged and (held or (recorded(mr, seen) and named(mr, tags, installation, seen.name))):
         return Ownership.LOST
     if tagged:
         return Ownership.OTHERS
@@ -205,7 +206,7 @@ def ownership_of(
     return Ownership.NOBODYS
 
 
-def _named(mr: Managed, tags: Mapping[str, str], installation: str, name: str) -> bool:
+def named(mr: Managed, tags: Mapping[str, str], installation: str, name: str) -> bool:
     """The provider's other tags name this managed resource. Setting them requires write access in AWS."""
     own = identity.own_tags(mr, installation, name)
     return all(tags.get(key) == own[key] for key in _NAMING if key in own)

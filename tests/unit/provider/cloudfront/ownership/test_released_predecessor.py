@@ -76,13 +76,17 @@ def test_the_successor_changes_the_tenant() -> None:
     assert [each.enabled for each in pair.tenants] == [False]
 
 
+@pytest.mark.parametrize("tagged", ["acme-1", "acme-2"])
 @pytest.mark.parametrize("restarted", [False, True])
-def test_the_former_one_takes_nothing_back(restarted: bool) -> None:
-    """Someone gives it the policy Delete again, and the other finalizer goes."""
+def test_the_former_one_takes_nothing_back(restarted: bool, tagged: str) -> None:
+    """Someone gives it the policy Delete again, and the other finalizer goes. The tag may still name it, as a
+    drift policy lets it."""
     pair = Pair(KEEP)
     pair.objects["old"]["metadata"]["finalizers"] = [OTHERS]
     pair.go_on()
     assert pair.later.ready()[0] == "True"
+    (tenant,) = pair.tenants
+    tenant.tags["crossplane-name"] = tagged
     if restarted:
         pair.former.restart()
         pair.later.memory = pair.former.memory
@@ -100,3 +104,39 @@ def test_a_tenant_that_is_deleted_with_the_former_one_is_waited_for() -> None:
     pair.go_on()
     assert [each.enabled for each in pair.tenants] == [True]
     assert "acme-1, which manages it and is being deleted" in str(pair.later.error)
+
+
+def created_again() -> Pair:
+    """The tenant of the former resource is deleted, and its successor has created the next one. Before the
+    API server knew either, the provider died."""
+    pair = Pair(["*"])
+    pair.former.cloudfront.tenants.clear()
+    pair.objects["new"]["metadata"]["annotations"] = dict(pair.objects["old"]["metadata"]["annotations"])
+    pair.later.obj["metadata"]["annotations"]["crossplane.io/external-create-pending"] = (
+        "2026-01-02T00:00:00Z"
+    )
+    others, pair.later.context["peers"] = pair.later.context["peers"], lambda *_: []
+    pair.later.reconcile()
+    pair.later.context["peers"] = others
+    assert len(pair.tenants) == 1
+    pair.objects["new"].pop("status", None)
+    pair.former.restart()
+    pair.later.memory = pair.former.memory
+    return pair
+
+
+def test_a_deletion_that_is_over_leaves_the_tenant_that_the_successor_created() -> None:
+    pair = created_again()
+    pair.former.settle()
+    assert pair.former.gone
+    assert len(pair.tenants) == 1
+    del pair.objects["old"]
+    pair.later.settle()
+    assert pair.later.ready() == ("True", "Available")
+
+
+def test_a_deletion_goes_on_if_the_successor_is_going_too() -> None:
+    pair = created_again()
+    pair.later.delete()
+    pair.former.settle()
+    assert not pair.tenants
