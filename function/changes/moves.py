@@ -3,7 +3,7 @@ confirms it.
 
     change                                       until it is confirmed
     isolation Shared <-> PerDomain, if the       the domains stay with their tenants
-    domains cannot move without a gap            (until each other step here is confirmed, too)
+    domains cannot move without a gap
     another distribution, as the plan changed    the tenants stay with their distribution
     another distribution, as the claim changed
     to another plan or Composition               the tenants stay as they are
@@ -205,13 +205,13 @@ def _isolated(
     # If none of the claim's domains is served, there is nothing to interrupt.
     if not switch.under_way:
         return compose.tenants(order, asked), (), False
-    replaces = bool(switches.hindrance(order) or _freed(order))
-    if _may_replace(order) and (replaces or switch.unparkable):
-        return _confirmed(switch, held, parks=not replaces)
-    if replaces:
-        return _at_present(switch, _replacement(switch))
     if asked is Isolation.SHARED and _is_apart(switch, held):
         return _at_present(switch, _together(switch))
+    replaces = bool(switches.hindrance(order) or _freed(order))
+    if _may_replace(order) and (replaces or switch.unparkable):
+        return _replacements(compose.tenants(order, asked)), (), False
+    if replaces:
+        return _at_present(switch, _replacement(switch))
     return *_moving(switch), True
 
 
@@ -219,26 +219,6 @@ def _at_present(switch: Switch, waits: Move) -> tuple[tuple[WantedTenant, ...], 
     # The plan may have changed during the move.
     mixed = len({each.own is None for each in switch.present}) > 1
     return switch.present, (waits,), mixed
-
-
-def _confirmed(
-    switch: Switch, held: Mapping[str, ObservedTenant], *, parks: bool
-) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...], bool]:
-    """Replace the tenants, unless another step of theirs waits: new tenants would take it at once."""
-    order = switch.order
-    _, moved = _on_distribution(order, switch.present, held)
-    _, regrouped = _connected(order, switch.present, held)
-    if not moved and not regrouped:
-        return _replacements(compose.tenants(order, switch.asked)), (), False
-    waits = Move(
-        f"The change of spec.isolation from {switch.former} to {switch.asked} is confirmed.",
-        token="",
-        needs="It waits for the other steps here, because new tenants would take them at once.",
-    )
-    if parks:
-        # Without its parking name, a tenant would not show that it cannot get one, and would try again.
-        return _moving(switch)[0], (waits,), True
-    return _at_present(switch, waits)
 
 
 def _is_apart(switch: Switch, held: Mapping[str, ObservedTenant]) -> bool:
@@ -432,8 +412,8 @@ def _connected(
     if order.terms.dedicated or not groups:
         return order.terms.dedicated, ()
     names = {each.resource_name for each in tenants}
-    leaving = [each for each in _having(order, held) if each.deleted and each.asked.own_group]
-    present = [each for name, each in held.items() if name in names or each in leaving]
+    having = _having(order, held)
+    present = [each for name, each in held.items() if name in names or each in having]
     if all(each.deleted for each in groups) and not any(each.asked.own_group for each in present):
         # The claim gave it up, and it waits for tenants of others.
         return False, ()

@@ -14,6 +14,7 @@ A, B, C, D, E = (f"{letter}.example.com" for letter in "abcde")
 PARKING = {"parkingDomain": "*.parking.example.com"}
 SHARED_GROUP = {"connection": {"connectionGroupId": "cg_shared"}}
 TO_PER_DOMAIN = naming.token("isolation Shared PerDomain: tenants are replaced")
+TO_SHARED = naming.token("isolation PerDomain Shared: tenants are replaced")
 TO_E2 = naming.token("distribution E1 E2")
 GIVES_UP_GROUP = naming.token("connection group")
 
@@ -52,35 +53,57 @@ def after_the_gap(cloud: CloudOfPlans) -> dict[str, tuple[str, bool]]:
     return cloud.places()
 
 
-def test_a_tenant_that_cannot_park_keeps_its_parking_name_while_another_step_waits() -> None:
-    cloud = running(plan=dict(PARKING), covers=False)
+@pytest.mark.parametrize("plan", [{}, PARKING])
+def test_what_replaces_tenants_stays_with_their_distribution(plan: dict[str, Any]) -> None:
+    cloud = running(plan=dict(plan), covers=False)
     cloud.plan["distributionId"], cloud.isolation = "E2", "PerDomain"
     cloud.settle()
     cloud.confirmed = TO_PER_DOMAIN
     cloud.settle()
-    assert "is confirmed. It waits for the other steps here" in blocked(cloud)
+    assert len(cloud.managed) == 2
     assert distributions(cloud) == {"E1"}
-    cloud.confirmed = f"{TO_PER_DOMAIN},{TO_E2}"
+    assert TO_E2 in blocked(cloud)
+    cloud.confirmed = TO_E2
     cloud.settle()
     assert distributions(cloud) == {"E2"}
-    assert len(cloud.managed) == 2
 
 
-def test_so_does_one_whose_claim_gives_up_its_group() -> None:
-    cloud = running(plan={**PARKING, **SHARED_GROUP}, covers=False, dedicated=True)
+@pytest.mark.parametrize("plan", [{}, PARKING])
+def test_what_replaces_tenants_stays_in_their_group(plan: dict[str, Any]) -> None:
+    cloud = running(plan={**plan, **SHARED_GROUP}, covers=False, dedicated=True)
     cloud.dedicated, cloud.isolation = False, "PerDomain"
     cloud.settle()
     cloud.confirmed = TO_PER_DOMAIN
     cloud.settle()
-    assert cloud.group
+    assert len(cloud.managed) == 2
     assert {own for _, own in cloud.places().values()} == {True}
+    assert GIVES_UP_GROUP in blocked(cloud)
+    cloud.confirmed = GIVES_UP_GROUP
+    cloud.settle()
+    assert not cloud.group
 
 
-def test_a_confirmed_isolation_change_says_that_it_waits() -> None:
+def test_both_steps_may_be_confirmed_at_once() -> None:
     cloud = running()
-    cloud.plan["distributionId"], cloud.isolation, cloud.confirmed = "E2", "PerDomain", TO_PER_DOMAIN
-    assert blocked(cloud).startswith("The change of spec.isolation from Shared to PerDomain is confirmed. It")
-    assert TO_E2 in blocked(cloud)
+    cloud.plan["distributionId"], cloud.isolation = "E2", "PerDomain"
+    cloud.confirmed = f"{TO_PER_DOMAIN},{TO_E2}"
+    cloud.settle()
+    assert cloud.places() == {A: ("E2", False), B: ("E2", False)}
+    assert len(cloud.managed) == 2
+
+
+def test_a_change_back_in_the_gap_does_not_wait_for_another_step() -> None:
+    """Else the domains whose new tenants do not exist yet would stay down."""
+    cloud = running(domains=(A, B, C, D, E))
+    cloud.isolation, cloud.confirmed = "PerDomain", TO_PER_DOMAIN
+    cloud.apply(cloud.ask())
+    cloud.leave()
+    for name in sorted(cloud.managed)[:1]:
+        cloud.reconcile(name)
+    cloud.plan["distributionId"] = "E2"
+    cloud.isolation, cloud.confirmed = "Shared", TO_SHARED
+    cloud.settle()
+    assert cloud.places() == dict.fromkeys((A, B, C, D, E), ("E1", False))
 
 
 @pytest.mark.parametrize("domains", [[A, B], [B, A]])
