@@ -95,8 +95,8 @@ def wanted(order: Order, seen: Mapping[str, ObservedTenant]) -> Wanted:
     if waits := _under_another_plan(order, there, seen):
         return _unchanged(order, kept, waits)
     tenants, waiting, switching = _isolated(order, kept, held)
-    if not waiting and not switching and _still_replacing(tenants, seen):
-        tenants = _replacements(tenants)
+    if not waiting and not switching and any(each.replacing for each in seen.values()):
+        tenants = _replacements(tenants, seen)
     tenants, moved = _on_distribution(order, tenants, held)
     dedicated, regrouped = _connected(order, tenants, held)
     if dedicated != order.terms.dedicated:
@@ -209,7 +209,7 @@ def _isolated(
         return _at_present(switch, _together(switch))
     replaces = bool(switches.hindrance(order) or _freed(order))
     if _may_replace(order) and (replaces or switch.unparkable):
-        return _replacements(compose.tenants(order, asked)), (), False
+        return _replacements(compose.tenants(order, asked), kept), (), False
     if replaces:
         return _at_present(switch, _replacement(switch))
     return *_moving(switch), True
@@ -238,17 +238,12 @@ def _together(switch: Switch) -> Move:
     )
 
 
-def _replacements(tenants: Iterable[WantedTenant]) -> tuple[WantedTenant, ...]:
-    return tuple(replace(each, replacing=True) for each in tenants)
-
-
-def _still_replacing(tenants: Iterable[WantedTenant], seen: Mapping[str, ObservedTenant]) -> bool:
-    """Whether the tenants replace others, and not all of them exist in CloudFront."""
-    # Checked first, because most claims replace nothing.
-    if not any(each.replacing for each in seen.values()):
-        return False
-    found = (seen.get(each.resource_name) for each in tenants)
-    return not all(each and each.exists for each in found)
+def _replacements(
+    tenants: Iterable[WantedTenant], seen: Mapping[str, ObservedTenant]
+) -> tuple[WantedTenant, ...]:
+    """Mark those that do not exist in CloudFront yet. The others show by themselves where the domains are."""
+    there = {name for name, each in seen.items() if each.exists}
+    return tuple(replace(each, replacing=each.resource_name not in there) for each in tenants)
 
 
 def _moving(switch: Switch) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
@@ -391,10 +386,15 @@ def _move(order: Order, old: str, having: Iterable[ObservedTenant] = ()) -> Move
 
 
 def _having(order: Order, held: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
-    """The tenants that have domains of the claim, also those of the other isolation."""
+    """The tenants that have domains of the claim, also those of the other isolation, and those that replace
+    some, even if the claim has removed their domains since."""
     own = frozenset(order.claim.domains)
     tenants = (each for name, each in held.items() if not compose.is_group(name))
-    return [each for each in tenants if not own.isdisjoint((*each.asked.domains, *each.domain_states))]
+    return [
+        each
+        for each in tenants
+        if each.replacing or not own.isdisjoint((*each.asked.domains, *each.domain_states))
+    ]
 
 
 def _present(seen: ObservedTenant | None, asked: str) -> str:

@@ -145,7 +145,7 @@ class WantedTenant:
     takes: tuple[str, ...] = ()
     """Ids of the tenants in CloudFront from which it takes its domains."""
     replacing: bool = False
-    """Whether the claim's tenants replace others that served its domains, and some do not exist yet."""
+    """Whether it replaces tenants that served the claim's domains, and does not exist yet."""
 
     @property
     def listed(self) -> tuple[str, ...]:

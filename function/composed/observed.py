@@ -30,7 +30,7 @@ PLAN = "edgetenants.io/plan"
 """Annotation: the plan under which the function composed the tenant, and where it was from."""
 REPLACING = "edgetenants.io/replacing"
 """Annotation: the tenant replaces tenants of the claim that served its domains. The function sets it until
-all tenants of the claim exist in CloudFront."""
+the tenant exists in CloudFront."""
 ACTIVE = "active"
 """Status of a domain that CloudFront serves."""
 

@@ -273,7 +273,9 @@ def _is_anothers(mr: Managed, seen: Seen, account: AccountAccess, find_peers: Pe
     if account.memory.proofs.held(mr.uid, seen.id) or named(mr):
         return False
     peers = find_peers(mr, judgement.names(seen))
-    return any(named(peer) for peer in peers if not peer.deleted and judgement.alike(mr, peer))
+    alike = (peer for peer in peers if not peer.deleted and judgement.alike(mr, peer))
+    # One that has another tenant does not take this one.
+    return any(named(peer) and peer.at_provider.get("id") in (None, "", seen.id) for peer in alike)
 
 
 def _look_again(mr: Managed, seen: Seen, verdict: Ownership, memory: AccountMemory) -> None:

@@ -191,6 +191,19 @@ def test_tenants_that_are_created_later_join_the_first_ones() -> None:
     assert set(cloud.places()) == {A, B, C, D, E}
 
 
+@pytest.mark.parametrize("dedicated", [False, True])
+def test_so_do_those_of_other_domains(dedicated: bool) -> None:
+    """The claim removes the domains of the first ones."""
+    cloud = running(domains=(A, B, C, D, E), dedicated=dedicated, plan=dict(SHARED_GROUP))
+    cloud.isolation, cloud.confirmed = "PerDomain", TO_PER_DOMAIN
+    cloud.apply(cloud.ask())
+    cloud.plan["distributionId"], cloud.dedicated = "E2", False
+    first = {domain for each in cloud.managed.values() for domain in each.domains}
+    cloud.domains = [domain for domain in (A, B, C, D, E) if domain not in first]
+    cloud.settle()
+    assert set(cloud.places().values()) == {("E1", dedicated)}
+
+
 def test_a_tenant_whose_resource_someone_deleted_serves_and_keeps_its_place() -> None:
     cloud = running(dedicated=True, plan=dict(SHARED_GROUP))
     cloud.managed["tenant"].deleted = True

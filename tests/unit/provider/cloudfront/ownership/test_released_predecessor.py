@@ -140,3 +140,10 @@ def test_a_deletion_goes_on_if_the_successor_is_going_too() -> None:
     pair.later.delete()
     pair.former.settle()
     assert not pair.tenants
+
+
+def test_a_deletion_goes_on_if_the_resource_that_the_tags_name_has_another_tenant() -> None:
+    pair = created_again()
+    pair.objects["new"]["status"] = {"atProvider": {"id": "dt_of_another_account"}}
+    pair.former.settle()
+    assert not pair.tenants
