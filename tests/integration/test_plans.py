@@ -186,6 +186,14 @@ def test_a_live_claim_that_changes_to_orphan_goes_and_leaves_its_tenant(claims: 
         claims.wait("the tenant to go", lambda: not claims.tenants("turned"))
 
 
+def waits_for_plan(claims: Claims, plan: str) -> str:
+    """The token of the move to the plan's distribution; empty if the claim names none."""
+    message = (told(claims.get("back"), "Blocked", "AwaitingApproval") or {}).get("message", "")
+    return (
+        message.partition("edgetenants.io/confirm: ")[2].split(" ")[0] if f"plans.{plan}." in message else ""
+    )
+
+
 def test_a_tenant_that_is_being_deleted_does_not_get_another_plan(
     claims: Claims, world: World, other_distribution: str
 ) -> None:
@@ -212,6 +220,10 @@ def test_a_tenant_that_is_being_deleted_does_not_get_another_plan(
         before = reads(old)["spec"]
 
         claims.patch("back", {"isolation": "Shared", "plan": "lax", "onDelete": "Orphan"})
+        # In the gap, too, the move to another distribution has a token of its own.
+        moves = claims.wait("its token", lambda: waits_for_plan(claims, "lax"), 60)
+        confirm = {"metadata": {"annotations": {"edgetenants.io/confirm": moves}}}
+        claims.reader.patch("tenantclaim", "back", claims.namespace, confirm)
         others = lambda: [each for each in claims.reader.names("edt", claims.namespace) if each != old]  # noqa: E731
         lax_one = lambda: any(  # noqa: E731
             reads(each)["spec"]["forProvider"]["distributionId"] == other_distribution for each in others()

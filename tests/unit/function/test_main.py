@@ -46,7 +46,8 @@ def _as_in_a_container() -> None:
 
 @contextmanager
 def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A running function and its port; as under a read-only file system, no file can be written to."""
+    """A running function and its port; as under a read-only file system, no file can be written to. gRPC's C
+    core may write lines before ours."""
     command = [sys.executable, "-m", "function", "--address", "127.0.0.1:0", *flags]
     process = subprocess.Popen(
         command,
@@ -57,7 +58,8 @@ def _started(*flags: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], i
     )
     try:
         assert process.stderr
-        line = json.loads(process.stderr.readline())
+        lines = iter(process.stderr.readline, "")
+        line = next(json.loads(each) for each in lines if each.startswith("{"))
         assert line["event"] == "serving"
         yield process, line["port"]
     finally:
