@@ -234,7 +234,7 @@ def _together(switch: Switch) -> Move:
         f"The change of spec.isolation from {switch.former} to {switch.asked} waits, because the tenants "
         "have different distributions.",
         token="",
-        needs="Confirm the other steps here first, or revert the change.",
+        needs="Confirm the other steps in this message first, or revert the change.",
     )
 
 
@@ -355,9 +355,11 @@ def _on_distribution(
     order: Order, tenants: tuple[WantedTenant, ...], held: Mapping[str, ObservedTenant]
 ) -> tuple[tuple[WantedTenant, ...], tuple[Move, ...]]:
     asked = order.chosen.plan.distribution_id
-    # A new tenant does not get the plan's distribution while those that have the claim's domains wait for it.
-    serving = _having(order, held)
-    whence = next((each for each in serving if _present(each, asked) != asked), None)
+    whence = None
+    if any(each.resource_name not in held for each in tenants):
+        # A new tenant does not get the plan's distribution while those with the claim's domains wait for it.
+        serving = _having(order, held).values()
+        whence = next((each for each in serving if _present(each, asked) != asked), None)
     present = [_present(held.get(each.resource_name) or whence, asked) for each in tenants]
     others = set(present) - {asked}
     if not others:
@@ -385,16 +387,16 @@ def _move(order: Order, old: str, having: Iterable[ObservedTenant] = ()) -> Move
     )
 
 
-def _having(order: Order, held: Mapping[str, ObservedTenant]) -> list[ObservedTenant]:
+def _having(order: Order, held: Mapping[str, ObservedTenant]) -> dict[str, ObservedTenant]:
     """The tenants that have domains of the claim, also those of the other isolation, and those that replace
     some, even if the claim has removed their domains since."""
     own = frozenset(order.claim.domains)
-    tenants = (each for name, each in held.items() if not compose.is_group(name))
-    return [
-        each
-        for each in tenants
+    return {
+        name: each
+        for name, each in held.items()
+        if not compose.is_group(name)
         if each.replacing or not own.isdisjoint((*each.asked.domains, *each.domain_states))
-    ]
+    }
 
 
 def _present(seen: ObservedTenant | None, asked: str) -> str:
@@ -411,9 +413,8 @@ def _connected(
     groups = [each for name, each in held.items() if compose.is_group(name)]
     if order.terms.dedicated or not groups:
         return order.terms.dedicated, ()
-    names = {each.resource_name for each in tenants}
-    having = _having(order, held)
-    present = [each for name, each in held.items() if name in names or each in having]
+    names = {each.resource_name for each in tenants} | _having(order, held).keys()
+    present = [each for name, each in held.items() if name in names]
     if all(each.deleted for each in groups) and not any(each.asked.own_group for each in present):
         # The claim gave it up, and it waits for tenants of others.
         return False, ()

@@ -350,8 +350,8 @@ FUNCTION_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a confirmed isolation change takes its connection group along",
         "changes/moves.py",
-        "if name in names or each in having]",
-        "if name in names]",
+        "{each.resource_name for each in tenants} | _having(order, held).keys()",
+        "{each.resource_name for each in tenants}",
         "the confirmation of new tenants deletes the connection group to which DNS leads",
         ("unit/function/test_cases.py",),
     ),

@@ -224,8 +224,12 @@ class Cloud:
         self.apply(rsp)
         for name in sorted(self.managed):
             self.reconcile(name)
+        self.leave()
         self.deploy()
         return rsp
+
+    def leave(self) -> None:
+        """What Crossplane no longer observes goes; here it observes all."""
 
     def settle(self, rounds: int = 80) -> fnv1.RunFunctionResponse:
         """Go on until nothing changes."""

@@ -133,15 +133,6 @@ class CloudOfPlans(Cloud):
         if tenant is not None:
             mr.status["atProvider"]["distributionId"] = tenant.distribution
 
-    def round(self) -> fnv1.RunFunctionResponse:
-        rsp = self.ask()
-        self.apply(rsp)
-        for name in sorted(self.managed):
-            self.reconcile(name)
-        self.leave()
-        self.deploy()
-        return rsp
-
     def places(self) -> dict[str, tuple[str, bool]]:
         """Of each domain that is served, its distribution, and whether it is in the claim's own group."""
         served = (each for each in self.tenants.values() if each.deployed)
