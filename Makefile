@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 # Number of test processes: one for what needs a core, at a low priority, the others with a sandbox each, as
 # most of their tests wait.
 WORKERS ?= 4
+# The branch or commit that `make test-affected` compares with.
+SINCE ?= main
 # How much memory the API servers of the tests take before they collect garbage, in percent of what is in use. The
 # default of Go, 100, costs a sixth of their processor time.
 GOGC ?= 400
@@ -16,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Set in many container images. Here, each of some hundred processes would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-world golden test-alone test-controlplane lint generate bench audit lock clean
+.PHONY: help demo packages setup programs python-version test histories fuzz mutants test-unit test-affected test-world golden test-alone test-controlplane lint generate bench audit lock clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -28,7 +30,7 @@ demo: setup ## Run the demo: a claim becomes a live tenant, changes, drifts, is 
 packages: $(READY) ## Build the Crossplane packages into packages/ (PACKAGES_FLAGS="--output DIR")
 	@$(BIN)/python -m xpkg build $(PACKAGES_FLAGS)
 
-setup:
+setup: ## Install the Python environment, and build the control plane if Go is on the PATH
 	@$(MAKE) --no-print-directory -j2 $(READY) programs
 
 # Go builds while pip installs. Without Go on PATH, the demo installs it later, with the environment's own pip.
@@ -41,6 +43,11 @@ test: $(READY) ## Run all tests: unit, contract, and integration tests on a real
 
 test-unit: $(READY) ## Run the tests that need no control plane, one process per core
 	@$(BIN)/python -m pytest -m "not world" -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
+
+test-affected: $(READY) ## Run the tests that a change can affect, and of those on a control plane the main job (SINCE=BRANCH, default main)
+	@$(BIN)/python -m tests.affected --since $(SINCE) > $(CACHE)/affected
+	@[ ! -s $(CACHE)/affected ] || { $(BIN)/python -m sandbox.build --cache $(CACHE) --cli && \
+	  GOGC=$(GOGC) $(BIN)/python -m pytest -p tests.lanes -n 2 --dist loadfile --no-loadscope-reorder $$(cat $(CACHE)/affected) $(PYTEST_FLAGS); }
 
 test-world: $(READY) ## Run the tests on a real control plane
 	@$(BIN)/python -m pytest -m world $(PYTEST_FLAGS)

@@ -1,4 +1,4 @@
-"""`edgetenants import` against an emulator with a thousand tenants."""
+"""`edgetenants import` against an emulator with tenants on eleven pages."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from tests.contract.emulated import ACCOUNT, DISTRIBUTION, Emulated, config
 from tests.contract.test_rehearsal import CONFIG
 from tests.unit.provider.world import World, managed
 
-COUNT = 1000
+COUNT, PAGE = 250, 25
 
 
 def usual_settings():
     return {
         "list_marker_skips": 0,
         "list_marker_repeats": 0,
-        "page_size_max": 100,
-        "page_size_default": 100,
+        "page_size_max": PAGE,
+        "page_size_default": PAGE,
         "max_items_above_max_refused": False,
     }
 
 
 class Many(Emulated):
-    """A thousand tenants, which no one takes away."""
+    """A full account, from which no one takes anything away."""
 
     def __init__(self, server):
         super().__init__(server)
@@ -72,6 +72,7 @@ class Many(Emulated):
 def many():
     with EmulatorServer() as server, in_process.reaching(server):
         emulated = Many(server)
+        emulated.admin("PATCH", "settings", usual_settings())
         emulated.fill()
         yield emulated
 
@@ -120,8 +121,8 @@ def test_all_are_written_and_only_observed(many, run):
     assert len({each["metadata"]["name"] for each in found.values()}) == COUNT + 1
     assert "# managed by edgetenants: cluster-1/DistributionTenant/shop/owned" in result.stdout
     assert "# managed by Crossplane: someone" in result.stdout
-    assert "900 of 1001" in result.stderr
-    assert "done: 1001 tenants" in result.stderr
+    assert "200 of 251" in result.stderr
+    assert "done: 251 tenants" in result.stderr
     assert set(many.admin("GET", "calls")["by_operation"]) == {
         "GetCallerIdentity",
         "ListDistributionTenants",
@@ -154,8 +155,8 @@ def test_a_full_manifest_takes_over_what_nobody_has(many, run):
         {"list_marker_repeats": 3},
         {
             "list_marker_skips": 2,
-            "page_size_max": 50,
-            "page_size_default": 50,
+            "page_size_max": PAGE // 2,
+            "page_size_default": PAGE // 2,
             "max_items_above_max_refused": True,
         },
     ],
@@ -168,17 +169,17 @@ def test_odd_markers_lose_nobody(many, usual, settings):
 
 def test_a_run_that_was_cut_off_goes_on(many, run, tmp_path):
     out = tmp_path / "tenants"
-    many.fault("ListTagsForResource", nth=500, code="InvalidArgument", status=400, message="no")
+    many.fault("ListTagsForResource", nth=100, code="InvalidArgument", status=400, message="no")
     result = run("--out", str(out))
     assert result.exit_code == 1
     assert "InvalidArgument" in result.stderr
     there = {file.name: file.stat().st_mtime_ns for file in out.iterdir()}
-    assert len(there) == 499
+    assert len(there) == 99
     many.admin("DELETE", "calls")
     result = run("--out", str(out))
     assert result.exit_code == 0, result.stderr
-    assert "499 already written" in result.stderr
-    assert many.journal.count("ListTagsForResource") == COUNT + 1 - 499
+    assert "99 already written" in result.stderr
+    assert many.journal.count("ListTagsForResource") == COUNT + 1 - 99
     assert len(list(out.iterdir())) == COUNT + 1
     assert {name: (out / name).stat().st_mtime_ns for name in there} == there
     assert checked((out / "tenant-1.yaml").read_text())["tenant-1"]

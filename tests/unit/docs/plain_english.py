@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
 ACTOR: Final = "name who acts: the provider, the function, Crossplane, CloudFront, the platform team"
@@ -67,6 +68,7 @@ def prose(text: str) -> str:
     return CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
 
 
+@cache
 def pattern(phrase: str) -> re.Pattern[str]:
     """The phrase as whole words, also across a line break."""
     return re.compile(r"(?<![\w-])(?:" + phrase.replace(" ", r"\s+") + r")(?![\w-])", re.IGNORECASE)
@@ -75,6 +77,8 @@ def pattern(phrase: str) -> re.Pattern[str]:
 def findings(name: str, text: str, phrases: Mapping[str, str] = ADVICE) -> list[str]:
     """What is to be reworded: file, line, phrase and advice."""
     plain = prose(text)
+    if not pattern("|".join(phrases)).search(plain):
+        return []
     found = sorted(
         (plain.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), advice)
         for phrase, advice in phrases.items()
