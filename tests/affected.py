@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     found = affected(ROOT, files)
     print(f"{len(files)} changed files affect {len(found)} test files", file=sys.stderr)
-    print("\n".join(found))
+    for test in found:
+        print(test)
     return 0
 
 

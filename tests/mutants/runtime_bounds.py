@@ -415,4 +415,12 @@ RUNTIME_BOUNDS = (
         "the conditions stay as they were, and nobody is told but by an event",
         BOUNDS,
     ),
+    Mutation(
+        "garbage is collected while the place of a stuck reconcile is determined",
+        "process/stacks.py",
+        "        gc.disable()\n",
+        "        pass\n",
+        "on Python 3.11, one stuck reconcile can stop the whole process",
+        ("process/test_stacks.py",),
+    ),
 )

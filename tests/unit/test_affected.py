@@ -133,3 +133,12 @@ def test_each_file_is_printed_on_its_line(
     told = capsys.readouterr()
     assert told.out == "tests/unit/test_lanes.py\n"
     assert told.err == "2 changed files affect 1 test files\n"
+
+
+def test_no_change_prints_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`make test-affected` hands an empty file to no pytest, which would run all tests."""
+    monkeypatch.setattr(affected, "changed", lambda root, since: set())
+    assert affected.main([]) == 0
+    assert capsys.readouterr().out == ""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +17,7 @@ from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey
 from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
+from edgetenants_runtime.process.stacks import stack_of
 from edgetenants_runtime.providerconfigs import ProviderConfigs
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
 from edgetenants_runtime.reconcile.reconciler import Reconciler
@@ -225,7 +224,7 @@ class Controller:
                 "reconcile exceeded its timeout",
                 **self._names(reconcile.key),
                 timeout=self._limits.timeout,
-                where=_stack(reconcile.worker),
+                where=stack_of(reconcile.worker),
             )
             self.queue.set_aside(reconcile.key)
             self._make_up_for_overdue()
@@ -378,9 +377,3 @@ def _result(outcome: Outcome) -> Result:
             return Result.REQUEUE_AFTER
         case Next.NEVER:
             return Result.SUCCESS
-
-
-def _stack(thread: threading.Thread) -> list[str]:
-    # Where it is stuck: lines of code, no values.
-    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented way
-    return [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack(frame)[-8:]] if frame else []
