@@ -111,6 +111,8 @@ class Change:
 
 def _importing(files: Iterable[str]) -> set[str]:
     modules = {module for file in files if (module := _module(file))}
+    if not modules:
+        return set()
     graph = _graph()
     # A module that was removed is in no graph; what imported it is changed, too.
     known = modules & graph.modules
@@ -181,12 +183,12 @@ class Tests:
 
 @cache
 def _imported(file: Path) -> frozenset[str]:
-    return frozenset(_names(file.read_text()))
+    return frozenset(_names(ast.parse(file.read_text(), file)))
 
 
-def _names(source: str) -> Iterator[str]:
+def _names(tree: ast.Module) -> Iterator[str]:
     """Yield the names of all imported modules. Of `from a import b`, both `a` and `a.b` may be one."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -17,8 +17,8 @@ _alone = threading.Lock()
 
 
 def stack_of(thread: threading.Thread) -> list[str]:
-    """Return the innermost lines of code that a thread executes, the innermost last. They contain no values.
-    Empty if the thread does not run."""
+    """Return up to eight lines of code that a thread executes, the innermost last, as "file:line function".
+    They contain no values. The list is empty if the thread does not run."""
     with _without_garbage_collection():
         frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented way
     if frame is None:

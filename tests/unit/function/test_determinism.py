@@ -16,7 +16,7 @@ from crossplane.function.proto.v1 import run_function_pb2 as fnv1
 from function import fn
 from tests.unit.function import building, disturbed, test_cases
 
-SEED, OF_EACH_CASE = 20261122, 2
+SEED, OF_EACH_CASE = 20261122, 4
 _LENGTH = struct.Struct("!I")
 
 REPLICA = """
