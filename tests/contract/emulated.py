@@ -10,6 +10,7 @@ from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.state.group import Group
+from tests.contract import in_process
 from tests.contract.admin import Admin
 
 ACCOUNT = "123456789012"
@@ -57,7 +58,10 @@ class Emulated:
         self.admin("POST", "seed", SEED)
         self.clock = FakeClock()
         self.accounts = Accounts(self.clock)
-        self.account_of_config = self.accounts.of(config(self.url))
+        # The first call imports half of moto. On a busy machine, that can take longer than the provider waits
+        # for an answer, and then each test of this process fails.
+        with in_process.reaching(server):
+            self.account_of_config = self.accounts.of(config(self.url))
         self.calls = self.account_of_config.cloudfront
 
     def __getattr__(self, name):
