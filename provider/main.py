@@ -23,11 +23,12 @@ from edgetenants_runtime.bounds import LONGEST_ANNOTATION
 from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
-from edgetenants_runtime.managed import Managed, ManagedKind, ResourceKind
+from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
-from edgetenants_runtime.process.controller import Controller
+from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG, Controller
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
+from edgetenants_runtime.queueing.queue import Priority
 from provider import installation, options, waiting
 from provider.admission import rules
 from provider.admission.facts import KnownFacts, does_not_exist
@@ -45,6 +46,8 @@ from provider.cloudfront.safety.holds import ConfigOf
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.cloudfront.state.creating import CREATING_IN
 from provider.cloudfront.state.identity import DEDICATED_ANNOTATION
+from provider.cloudfront.sweep.inventory import Follower
+from provider.cloudfront.sweep.sweeps import Sweeps, Tally
 from provider.options import Policy, Webhooks
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
@@ -99,14 +102,17 @@ def wire(
 ) -> Manager:
     """Wire the parts. Raises StartFailed if the port of the webhooks is in use."""
     manager = Manager(client, clock, settings)
-    accounts = Accounts(clock, Instruments(manager.metrics.registry), settings.workers)
     tenants: list[Controller] = []
     groups: list[Controller] = []
+    instruments = Instruments(manager.metrics.registry)
+    sweeps = sweeping(clock, settings, tenants, instruments.sweeps) if policy.sweep else None
+    accounts = Accounts(clock, instruments, settings.workers, sweeps)
     waiters: list[waiting.Waiter] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)
-    looked = accounts.instruments.tenants
-    manager.metrics.registry.register(Gauges(lambda: resources(tenants), looked, lambda: accounts.pauses))
+    ages = sweeps.ages if sweeps else dict
+    gauges = Gauges(lambda: resources(tenants), instruments.tenants, lambda: accounts.pauses, sweeps=ages)
+    manager.metrics.registry.register(gauges)
     configs_of: dict[str, ProviderConfigs] = {}
     shared_configs = lambda: _of_all(configs_of.values())  # noqa: E731 - of both trees
     config_of: ConfigOf = lambda mr: configs_of[mr.api_version].stored(mr)  # noqa: E731 - as above
@@ -156,6 +162,22 @@ def wire(
                 waiters.append(waiting.Waiter(controllers[-1], connector.woken))
     waiting.follow(waiters)
     return manager
+
+
+def sweeping(clock: Clock, settings: Settings, tenants: Sequence[Controller], tally: Tally) -> Sweeps:
+    """Return the sweeps, which wake the tenants of these controllers. A restart or a change of leader starts
+    them with the first reconcile."""
+
+    def users(config: ProviderConfigKey) -> int:
+        found = (each.informer.cache.keys_by_index(BY_PROVIDER_CONFIG, str(config)) for each in tenants)
+        return sum(map(len, found))
+
+    def wake(followers: Iterable[Follower]) -> None:
+        controllers = {each.kind.api_version: each for each in tenants}
+        for follower in followers:
+            controllers[follower.api_version].enqueue(follower.key, Priority.LOW)
+
+    return Sweeps(clock, settings.poll_interval, users=users, wake=wake, tally=tally)
 
 
 def _of_all(trees: Iterable[ProviderConfigs]) -> list[Mapping[str, Any]] | None:

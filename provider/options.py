@@ -77,6 +77,8 @@ class Policy:
     allow_namespaced_identity: bool
     keep_domains: timedelta
     """How long to keep a domain for a namespace that no longer holds it; 0 keeps none."""
+    sweep: bool = True
+    """List all tenants of an account where that takes fewer calls than a Get for each."""
 
 
 class Command(click.Command):
@@ -142,6 +144,13 @@ _FLAGS: Final = (
         default=60.0,
         says="Poll interval: how often the provider observes a tenant while nothing changes. A longer "
         "interval makes fewer requests and finds drift later.",
+    ),
+    _flag(
+        Section.RECONCILING,
+        "--sweep/--no-sweep",
+        default=True,
+        says="Once per poll interval, list all tenants of an account, and observe only those that changed. "
+        "Where that takes more requests than observing each, or AWS refuses it, the provider observes each.",
     ),
     _flag(
         Section.RECONCILING,
@@ -352,6 +361,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         read_only=given["read_only"],
         allow_namespaced_identity=given["allow_namespaced_identity"],
         keep_domains=timedelta(seconds=given["keep_domains"]),
+        sweep=given["sweep"],
     )
 
 

@@ -13,6 +13,7 @@ Each package imports only those below it (import-linter, in pyproject.toml):
     domain        DNS, moves
     lifecycle     shared by all kinds: actions, assessment, report, conditions
     account       sessions, credentials
+    sweep         lists of all tenants of an account instead of a Get for each
     memory        what the provider remembers of an account between reconciles
     aws           calls, pace, errors and retries; besides account, the only package that uses boto3
     ownership     who owns a tenant (pure)

@@ -105,6 +105,10 @@ class Observation:
     poll_after: float | None = None
     """Observe again after that many seconds of the injected clock, if that is sooner than the poll
     interval."""
+    watched_for: float | None = None
+    """For that many seconds of the injected clock, the client itself notices changes of the external resource
+    and has it reconciled (`Controller.enqueue`). Until then, the runtime does not poll it, even if that is
+    later than the poll interval. Ignored if `poll_after` is set or the resource is updated."""
     creation_record: Mapping[str, str] = field(default_factory=dict)
     """Annotations to record before a creation, such as the account that it goes to. The runtime writes them
     with the external-create-pending annotation. A client that sets them calls `announce` in `create`, and its
@@ -120,6 +124,8 @@ class Observation:
     def __post_init__(self) -> None:
         if self.poll_after is not None:
             object.__setattr__(self, "poll_after", wait(self.poll_after))
+        if self.watched_for is not None:
+            object.__setattr__(self, "watched_for", wait(self.watched_for))
 
     @property
     def busy(self) -> bool:

@@ -62,6 +62,8 @@ from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.aws.throttling import Pace
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.sightings import Sightings
+from provider.cloudfront.sweep.inventory import Inventory
+from provider.cloudfront.sweep.sweeps import Sweeps
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -137,6 +139,8 @@ class Account:
     hooks: Hooks = field(repr=False)
     """The hooks around the requests of this config."""
     clients: tuple[BaseClient, ...] = field(repr=False, default=())
+    inventory: Inventory | None = field(repr=False, default=None)
+    """What the lists of the account show this caller; None if they are not swept."""
 
     def close(self) -> None:
         """Close idle connections. Running calls finish."""
@@ -197,10 +201,15 @@ class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
     def __init__(
-        self, clock: Clock, instruments: Instruments | None = None, workers: int = USUAL_WORKERS
+        self,
+        clock: Clock,
+        instruments: Instruments | None = None,
+        workers: int = USUAL_WORKERS,
+        sweeps: Sweeps | None = None,
     ) -> None:
-        """`workers` is the number of workers of each kind."""
+        """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get."""
         self.clock = clock
+        self._sweeps = sweeps
         self._workers = workers
         self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
@@ -336,6 +345,8 @@ class Accounts:
         """Forget a config; return its account to close. Call under the lock."""
         for known in (self._opening, self._used, self._homes, self._refused):
             known.pop(uid, None)
+        if self._sweeps is not None:
+            self._sweeps.leave(uid)
         self._leave(uid)
         return self._opened.pop(uid, None)
 
@@ -386,6 +397,7 @@ class Accounts:
         calls = CloudFrontCalls(cloudfront, acm, sts)
         caller = _caller(calls, config, spec)
         shared = self._share(config, spec, caller)
+        calls.writing = shared.memory.writes.to
         hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
         return Account(
             cloudfront=calls,
@@ -397,6 +409,32 @@ class Accounts:
             rehearsals=shared.rehearsals,
             hooks=hooks,
             clients=(cloudfront, acm, sts),
+            inventory=self._inventory(config, spec, caller, shared, calls),
+        )
+
+    def _inventory(
+        self,
+        config: ResolvedConfig,
+        spec: ProviderConfigSpec,
+        caller: Caller | None,
+        shared: _Shared,
+        calls: CloudFrontCalls,
+    ) -> Inventory | None:
+        """The inventory of the caller: each may see other tenants, and only its own lists count for it."""
+        if self._sweeps is None:
+            return None
+        with self._lock:
+            if self._went(config.uid):
+                return None
+        endpoint = spec.endpoint.url if spec.endpoint else ""
+        who = (caller.account, caller.arn) if caller and caller.arn else (config.uid, None)
+        return self._sweeps.open(
+            (endpoint, *who),
+            config.key,
+            config.uid,
+            account=shared.account,
+            memory=shared.memory,
+            lists=calls,
         )
 
     def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:

@@ -5,20 +5,22 @@ Only an action that requests a certificate sends ManagedCertificateRequest: each
 and only one may be pending (CloudFront Developer Guide, "Request certificates for your CloudFront
 distribution tenant").
 
-    CloudFrontCalls ── certificate_calls, domain_calls, group_calls
+    CloudFrontCalls ── certificate_calls, domain_calls, group_calls, list_calls
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from provider.cloudfront.aws.certificate_calls import CertificateCalls
-from provider.cloudfront.aws.domain_calls import Conflict, DnsVerdict, DomainCalls
+from provider.cloudfront.aws.domain_calls import Conflict, DnsVerdict, DomainCalls, Writing
 from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.group_calls import GroupCalls
+from provider.cloudfront.aws.list_calls import ListCalls, Page
 from provider.cloudfront.state import distribution as distributions
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.certificates import Certificate, Request
@@ -54,15 +56,6 @@ class Caller:
     account: str
     arn: str | None
     """None if the credentials may not read it."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page of tenants."""
-
-    tenants: tuple[ObservedTenant, ...]
-    marker: str
-    """The marker of the next page; "" if this is the last one."""
 
 
 class CloudFront(Protocol):
@@ -169,13 +162,15 @@ class CloudFront(Protocol):
         ...
 
 
-class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
+class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls, ListCalls):
     """`CloudFront` on boto3. Thread-safe, as boto3's clients are."""
 
     def __init__(self, cloudfront: CloudFrontClient, acm: ACMClient, sts: STSClient) -> None:
         self._cloudfront = cloudfront
         self._acm = acm
         self._sts = sts
+        self.writing: Writing = lambda _id: nullcontext()
+        """Entered with the id of a tenant around each call that changes it."""
 
     def get_tenant(self, identifier: str) -> ObservedTenant:
         """GetDistributionTenant."""
@@ -200,7 +195,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
         request: Request | None = None,
     ) -> ObservedTenant:
         """UpdateDistributionTenant."""
-        with as_aws_errors("UpdateDistributionTenant"):
+        with self.writing(id_), as_aws_errors("UpdateDistributionTenant"):
             answer = self._cloudfront.update_distribution_tenant(
                 **update(id_, etag, tenant, emptied, request)
             )
@@ -209,7 +204,7 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls):
 
     def delete_tenant(self, id_: str, etag: str) -> None:
         """DeleteDistributionTenant."""
-        with as_aws_errors("DeleteDistributionTenant"):
+        with self.writing(id_), as_aws_errors("DeleteDistributionTenant"):
             self._cloudfront.delete_distribution_tenant(**deletion(id_, etag))
 
     def tags(self, arn: str) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from provider.cloudfront.state.observed import ObservedTenant
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
-__all__ = ["Conflict", "DnsVerdict", "DomainCalls", "move"]
+__all__ = ["Conflict", "DnsVerdict", "DomainCalls", "Writing", "move"]
 
 _TENANT: Final = "dt_"
 """The prefix of tenant ids; distribution ids do not have it."""
@@ -47,10 +48,14 @@ def move(domain: str, tenant: str, etag: str) -> dict[str, Any]:
     return {"Domain": domain, "TargetResource": {"DistributionTenantId": tenant}, "IfMatch": etag}
 
 
+Writing = Callable[[str], AbstractContextManager[None]]
+
+
 class DomainCalls:
     """Part of CloudFrontCalls."""
 
     _cloudfront: CloudFrontClient
+    writing: Writing
 
     def tenant_of_domain(self, domain: str) -> ObservedTenant | None:
         """GetDistributionTenantByDomain: searches the account's own tenants."""
@@ -86,7 +91,7 @@ class DomainCalls:
     def move_domain(self, domain: str, tenant: str, etag: str) -> str:
         """UpdateDomainAssociation: move the domain from its owner in the account to `tenant`, in one step.
         Return the tenant's new ETag."""
-        with as_aws_errors("UpdateDomainAssociation"):
+        with self.writing(tenant), as_aws_errors("UpdateDomainAssociation"):
             answer = self._cloudfront.update_domain_association(**move(domain, tenant, etag))
         with reading("UpdateDomainAssociation"):
             return answer["ETag"]

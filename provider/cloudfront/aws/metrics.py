@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -25,10 +25,11 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import CODES, AwsError
 from provider.cloudfront.state import applied, certificates
 
-__all__ = ["CallMetrics", "Gauges", "Instruments", "TenantMetrics"]
+__all__ = ["CallMetrics", "Gauges", "Instruments", "SweepMetrics", "TenantMetrics"]
 
 EXPIRING_DAYS: Final = (7, 14, 30, certificates.SOON_DAYS)
 _SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_SWEEP_SECONDS: Final = (0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600)
 _CREATION_SECONDS: Final = (15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 24 * 3600)
 _OTHER: Final = "other"
 _UNKNOWN: Final = "unknown"
@@ -36,7 +37,7 @@ _REASONS: Final = frozenset({*TenantReadyReason, *ReadyReason, *UnknownReason})
 """The reasons of Ready, and "Unknown" if the condition does not exist yet."""
 
 
-Counted = TypeVar("Counted", Counter, Histogram)
+Counted = TypeVar("Counted", Counter, Gauge, Histogram)
 
 
 class _ByAccount(Generic[Counted]):
@@ -121,6 +122,40 @@ class CallMetrics:
         """Count the seconds that a call waited."""
         if seconds > 0:
             self._held_back.labels(account, service).inc(seconds)
+
+
+class SweepMetrics:
+    """Lists of all tenants of an account."""
+
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        self._seconds = _ByAccount(
+            Histogram(
+                "edgetenants_aws_sweep_duration_seconds",
+                "Seconds that a list of all tenants of the account took, by outcome (complete or failed).",
+                ("account", "outcome"),
+                registry=registry,
+                buckets=_SWEEP_SECONDS,
+            )
+        )
+        self._tenants = _ByAccount(
+            Gauge(
+                "edgetenants_aws_listed_tenants",
+                "Tenants in the last complete list of the account, including those of others.",
+                ("account",),
+                registry=registry,
+            )
+        )
+
+    def keep_only(self, accounts: Collection[str]) -> None:
+        """See CallMetrics.keep_only."""
+        for each in (self._seconds, self._tenants):
+            each.keep_only(accounts)
+
+    def swept(self, account: str, outcome: str, seconds: float, tenants: int | None) -> None:
+        """Record a sweep that ended, as complete or failed. `tenants`: None if it did not see all."""
+        self._seconds.labels(account, outcome).observe(seconds)
+        if tenants is not None:
+            self._tenants.labels(account).set(tenants)
 
 
 @dataclass(frozen=True)
@@ -231,11 +266,12 @@ class Instruments:
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.calls = CallMetrics(registry)
         self.tenants = TenantMetrics(registry)
+        self.sweeps = SweepMetrics(registry)
 
     def keep_only(self, accounts: Collection[str]) -> None:
         """Keep the accounts that are or were recently in use, and expose no others."""
-        self.calls.keep_only(accounts)
-        self.tenants.keep_only(accounts)
+        for each in (self.calls, self.tenants, self.sweeps):
+            each.keep_only(accounts)
 
 
 def _label(field: str) -> str:
@@ -257,9 +293,13 @@ class Gauges(Collector):
         tenants: TenantMetrics,
         paces: Callable[[], Mapping[str, float]],
         now: Callable[[], datetime] = utc_now,
+        *,
+        sweeps: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        """`paces` returns for each account the seconds of its longest pause."""
+        """`paces` returns for each account the seconds of its longest pause, `sweeps` the seconds since its
+        last complete sweep began."""
         self._resources, self._tenants, self._paces, self._now = resources, tenants, paces, now
+        self._sweeps = sweeps
 
     def collect(self) -> Iterator[Metric]:
         """Compute the gauges."""
@@ -279,14 +319,23 @@ class Gauges(Collector):
         yield _counted("edgetenants_aws_tenants", "Managed tenants, by Ready's reason.", "state", tenants)
         yield _counted("edgetenants_aws_certificates", "Certificates, by state in AWS.", "state", states)
         yield from _expiry(days)
-        paused = GaugeMetricFamily(
+        yield _by_account(
             "edgetenants_aws_paused_seconds",
             "Seconds for which the provider pauses an operation that AWS throttled; the longest of several.",
-            labels=["account"],
+            self._paces(),
         )
-        for account, seconds in sorted(self._paces().items()):
-            paused.add_metric([account], seconds)
-        yield paused
+        yield _by_account(
+            "edgetenants_aws_sweep_age_seconds",
+            "Seconds since the last complete list of the account's tenants began; none if each is polled.",
+            self._sweeps(),
+        )
+
+
+def _by_account(name: str, says: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, says, labels=["account"])
+    for account, value in sorted(values.items()):
+        family.add_metric([account], value)
+    return family
 
 
 def _counted(name: str, says: str, label: str, counts: Mapping[tuple[str, str], int]) -> Metric:

@@ -117,8 +117,11 @@ class _Connector:
     def _deps(self, mr: Managed, config: ResolvedConfig, account: Account) -> Dependencies:
         key = str(config.key)
         kept = self._kept if self._answers_are_proof(config) else OnlyRead(self._kept)
+        access = AccountAccess(
+            account.cloudfront, account.memory, self._installation, account.id, key, account.inventory
+        )
         return Dependencies(
-            AccountAccess(account.cloudfront, account.memory, self._installation, account.id, key),
+            access,
             ClusterView(self._peers, self._everyone, self._hold, kept),
             Policy(
                 drift_policy=self._drift_policy,
@@ -149,7 +152,7 @@ class _Connector:
         if not is_dry_run(mr):
             return made(deps)
         recorder, kept = Recorder(account.cloudfront), deps.cluster.kept
-        recorded = replace(deps.account, cloudfront=recorder.as_cloudfront)
+        recorded = replace(deps.account, cloudfront=recorder.as_cloudfront, inventory=None)
         watching = replace(deps, account=recorded, cluster=replace(deps.cluster, kept=OnlyLooks(kept)))
         acting = Dependencies(
             account=replace(recorded, memory=account.rehearsals),

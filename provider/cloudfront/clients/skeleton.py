@@ -11,8 +11,9 @@
 
 What AWS accepts and does not show is repeated after pauses that grow to a minute (memory/pauses.py).
 
-In a steady state, an observation is one Get. A crash may interrupt every method after any call: the next
-reconcile starts from the observed state, and recognizes by its owner tag what an earlier attempt created.
+In a steady state, an observation is one Get, or no call where a list shows that nothing changed. A crash may
+interrupt every method after any call: the next reconcile starts from the observed state, and recognizes by
+its owner tag what an earlier attempt created.
 """
 
 from __future__ import annotations
@@ -176,12 +177,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _look(self, mr: Managed) -> Seen | None:
         if guards.leads_nowhere(mr):
             return None
-        name = str(mr.external_name)
         try:
-            seen = self._get(name)
+            seen = self._read(mr)
         except AwsError as error:
             if not error.absent:
-                raise self._explained(mr, error, f"get {noun(mr)} {name}") from error
+                raise self._explained(mr, error, f"get {noun(mr)} {mr.external_name}") from error
         else:
             self._memory.vanished.exists(seen.id, name_keys.in_any_account(mr.kind, seen.name))
             return owner_look.with_known_tags(mr, seen)
@@ -192,6 +192,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if mr.deleted:
             self._keeper.gone_as_wanted(mr)
         return None
+
+    def _read(self, mr: Managed) -> Seen:
+        """The external resource with the external name. Raises AwsError."""
+        return self._get(str(mr.external_name))
 
     def _own(self, mr: Managed, seen: Seen) -> Looked[Seen] | None:
         """The external resource, if it is ours; None if it stays in AWS after the deletion of `mr`."""

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from apis.conditions import CertificateReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
-from edgetenants_runtime.api.conditions import Condition, ConditionType
+from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import to_external_error
@@ -44,6 +46,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.look import TenantLook
 from provider.cloudfront.tenant import assessment, conditions, parts, plan, report, unset_settings
 from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
@@ -96,8 +99,32 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             deps.account.id,
         )
         self._hold = HeldDeletion(deps)
+        access, seconds = deps.account, deps.policy.poll_seconds
+        self._tenant = TenantLook(access.inventory, memory.deep_checks, memory.clock, seconds)
 
     # Observe.
+
+    def observe(self, mr: Managed) -> Observation:
+        """See Skeleton. No list decides anything: a tenant that differs from the spec is read first."""
+        seen = super().observe(mr)
+        if self._tenant.confirmed and not seen.up_to_date:
+            self._tenant.afresh()
+            seen = super().observe(mr)
+        if not _is_at_rest(seen):
+            return seen
+        return replace(seen, watched_for=self._tenant.watched_for(mr, seen.state.seen))
+
+    def _read(self, mr: Managed) -> ObservedTenant:
+        return self._tenant.get(mr, self._get, partial(self._seems_to_differ, mr))
+
+    def _seems_to_differ(self, mr: Managed, seen: ObservedTenant) -> bool:
+        """Whether a tenant differs from the spec, as far as is known without calls."""
+        try:
+            asked = self._held(mr, self._asked(mr, desired.from_for_provider, seen.name), seen)
+        except ExternalError:
+            return True
+        known = certificates.known(mr.at_provider)
+        return self._compare(mr, asked, owner_look.with_known_tags(mr, seen), known).differs
 
     def _absent(self, mr: Managed) -> Observation:
         # Report the DNS records before the creation: CloudFront may refuse to create the tenant until DNS
@@ -342,6 +369,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             taken = self._checks.taken(mr, target, effects.there, error, serving=serving)
             return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
+
+
+def _is_at_rest(seen: Observation) -> bool:
+    """Whether there is nothing to do for the tenant, and nothing to wait for."""
+    if not isinstance(seen.state, Assessment) or seen.state.differs or seen.poll_after is not None:
+        return False
+    ready = next((each for each in seen.conditions if each.type == ConditionType.READY), None)
+    return ready is not None and (ready.status is ConditionStatus.TRUE or ready.reason == Reason.DISABLED)
 
 
 def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:

@@ -28,6 +28,7 @@ from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.memory.tag_checks import TagChecks
 from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
 from provider.cloudfront.memory.vanishing import Vanished
+from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.ownership.proofs import OwnerProofs
 
 __all__ = ["AccountMemory"]
@@ -94,13 +95,14 @@ class AccountMemory:
     ) -> None:
         """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
         `sightings`."""
-        self.today = today
+        self.clock, self.today = clock, today
         # Shared by many resources.
         self.groups = GroupStates(clock)
         self.shared = SharedReads(clock)
         self.holders = DomainHolders(clock)
         self.accepted = AcceptedDisablings()
         self.log_changes = LogChanges()
+        self.writes = Writes(clock)
         # Of each resource.
         self.proofs = OwnerProofs(clock)
         self.vanished = Vanished(clock, today)

@@ -45,6 +45,10 @@ class GroupStates:
         """Note the state of a connection group, which may come from another call."""
         self._answers.note(group, look, _lasts(group, look))
 
+    def forget(self, group: str) -> None:
+        """A connection group changed: read it again for the next tenant."""
+        self._answers.forget(group)
+
 
 def _lasts(group: str, look: GroupLook) -> float:
     if not group and look.id:

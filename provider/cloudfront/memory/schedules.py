@@ -59,6 +59,12 @@ class DeepChecks:
             self._next[uid] = now + min(_RETRY_SECONDS, self._until_turn(uid, now))
             return True
 
+    def is_near(self, uid: str) -> bool:
+        """Whether `is_due` would return True now."""
+        with self._lock:
+            due = self._next.get(uid)
+            return due is not None and self._clock.now() >= due
+
     def done(self, uid: str) -> None:
         """The deep check that was due has read everything."""
         now = self._clock.now()

@@ -226,6 +226,13 @@ class Vanished:
             self._drop(uid)
             self._seen[uid] = id_
 
+    def shown(self, uids: Iterable[str]) -> None:
+        """Note that a list shows the tenants of these managed resources."""
+        with self._lock:
+            for uid in uids:
+                if uid in self._seen and uid not in self._gone:
+                    self._looked(uid)
+
     def exists(self, id_: str, name: str) -> None:
         """Note that AWS has a tenant with that id and that name (see Loss), for any resource.
 

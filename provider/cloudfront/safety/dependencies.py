@@ -11,6 +11,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
+from provider.cloudfront.sweep.inventory import Inventory
 
 __all__ = ["AccountAccess", "ClusterView", "Dependencies", "Everyone", "Peers", "Policy"]
 
@@ -32,6 +33,8 @@ class AccountAccess:
     """The account of the credentials; None if they may not read it."""
     config: str = ""
     """The provider config, for messages."""
+    inventory: Inventory | None = None
+    """What the lists of the account show; None if they are not swept."""
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ class _Pass(StatusWriter):
         # A malformed poll interval must not block a deletion.
         annotations = {} if self.mr.deleted else self.mr.annotations
         interval = meta.poll_interval(annotations, default=pace.poll_interval, shortest=pace.shortest_poll)
-        self.poll_seconds = interval * self.deps.rng.uniform(1 - pace.jitter, 1 + pace.jitter)
+        self.poll_seconds = self.jittered(interval)
         if self.mr.external_name is None and self.kind.deterministic_name:
             # Written with the next write of metadata, so that a new resource needs one write instead of
             # three.
@@ -628,6 +628,8 @@ class _Pass(StatusWriter):
             if self.seen.drifted:
                 self.tell(EventReason.DRIFT_DETECTED, self.seen.drifted, type_=EventType.WARNING)
             self.report(*(() if self.seen.exists else (conditions.creating(),)))
+        if self.seen.watched_for is not None and self.seen.poll_after is None:
+            return Outcome(Next.AFTER, max(self.poll_seconds, self.jittered(self.seen.watched_for)))
         return self.again(self.seen.poll_after)
 
     def update(self, client: ExternalClient) -> Outcome:
@@ -645,6 +647,10 @@ class _Pass(StatusWriter):
         return self.again(self.seen.poll_after if change.requeue_after is None else change.requeue_after)
 
     # When to reconcile again.
+
+    def jittered(self, seconds: float) -> float:
+        jitter = self.deps.pace.jitter
+        return seconds * self.deps.rng.uniform(1 - jitter, 1 + jitter)
 
     def again(self, sooner: float | None) -> Outcome:
         seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)

@@ -1,0 +1,294 @@
+"""What the lists of an account show: whether a tenant changed since it was read.
+
+A list shows of each tenant its ETag, status and domains, but neither parameters nor tags. So a row of a list
+never replaces a Get. It confirms one:
+
+    row agrees with the last Get, or with the record in status ──▶ no call
+    row differs, or is missing, or too old                     ──▶ Get
+
+A row counts only if its page was requested after the last write of this provider to the tenant. Whatever a
+list lacks or shows wrongly costs a Get, and nothing is decided by it.
+
+Resources that are at rest are watched: a sweep reconciles those whose row changed or is missing. When sweeps
+fail, it reconciles all of them, and they are polled one by one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.managed import ObjectKey
+from provider.cloudfront.memory.writes import Writes
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = ["Follower", "Inventory", "Remembered", "agree", "share"]
+
+_LATE_PERIODS: Final = 2.5
+"""A sweep is late if none began within this many periods. Older rows do not count."""
+_CONFIRMED_SECONDS: Final = 24 * 3600.0
+"""How long lists may confirm the same Get, or the record in status."""
+_FIRST_SECONDS: Final = 60.0
+"""How long resources wait for the first sweep of a process."""
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A managed resource that is watched."""
+
+    uid: str
+    api_version: str
+    key: ObjectKey
+
+
+Remembered = Callable[[ObservedTenant], ObservedTenant | None]
+"""Completes a row from the record in status; None if the record is not of the same state."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    seen: ObservedTenant
+    """As in the list: without parameters."""
+    asked: float
+    """When its page was requested."""
+
+
+@dataclass(frozen=True)
+class _Got:
+    seen: ObservedTenant
+    asked: float
+
+
+@dataclass(frozen=True)
+class _Watch:
+    id: str
+    """Of the tenant."""
+    group: str | None
+    until: float
+
+
+class Inventory:
+    """The tenants of an account, as one caller may list them. Thread-safe. All times are on one clock."""
+
+    def __init__(self, clock: Clock, writes: Writes, interval: float) -> None:
+        """`interval` is the shortest time between two sweeps, in seconds."""
+        self._clock, self._writes, self._interval = clock, writes, interval
+        self._lock = threading.Lock()
+        self._rows: dict[str, _Row] = {}
+        self._ids: dict[str, str] = {}
+        """Ids by name."""
+        self._got: dict[str, _Got] = {}
+        self._watched: dict[Follower, _Watch] = {}
+        self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
+        """The watched resources by the id of their tenant."""
+        self._groups: Mapping[str, Hashable] = {}
+        """What the list shows of each connection group, by id."""
+        self._period = interval
+        self._swept = float("-inf")
+        """When the last complete sweep began."""
+        self._opened = clock.now()
+        self._failed = False
+        """The last sweep did not succeed."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last complete sweep began; inf before the first one."""
+        with self._lock:
+            return self._clock.now() - self._swept
+
+    @property
+    def late(self) -> bool:
+        """Whether lists tell nothing at present."""
+        with self._lock:
+            return self._is_late()
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the first sweep is still to come, and soon."""
+        with self._lock:
+            waiting = self._clock.now() < self._opened + _FIRST_SECONDS
+            return waiting and not self._failed and self._swept == float("-inf")
+
+    @property
+    def watched(self) -> tuple[Follower, ...]:
+        """The resources that the sweeps watch."""
+        with self._lock:
+            return tuple(self._watched)
+
+    @property
+    def period(self) -> float:
+        """Seconds from the beginning of a sweep to that of the next one. A sweep that AWS's rate makes long
+        leaves half of the time to other calls."""
+        with self._lock:
+            return self._period
+
+    # For the resources.
+
+    def confirmed(self, name: str, share: float, remembered: Remembered) -> ObservedTenant | None:
+        """Return a tenant without a call, if a list confirms what is known of it; None: get it.
+
+        Args:
+            name: its name in CloudFront.
+            share: a fixed number in (0, 1] for each resource, to spread what is due once a day.
+            remembered: completes a row, if this process has not read the tenant yet.
+        """
+        with self._lock:
+            row = self._row(name)
+            if row is None or not self._counts(row) or not row.seen.deployed:
+                # A roll-out is followed closely.
+                return None
+            now, got = self._clock.now(), self._got.get(row.seen.id)
+            if got is not None:
+                return got.seen if now < got.asked + _CONFIRMED_SECONDS and self._confirms(row, got) else None
+            if now >= self._opened + share * _CONFIRMED_SECONDS:
+                return None
+        return remembered(row.seen)
+
+    def got(self, seen: ObservedTenant, asked: float) -> None:
+        """Note what a Get returned that was sent at `asked`."""
+        with self._lock:
+            last = self._got.get(seen.id)
+            if last is None or last.asked <= asked:
+                self._got[seen.id] = _Got(seen, asked)
+
+    def watch(self, follower: Follower, seen: ObservedTenant, seconds: float) -> bool:
+        """Have a resource reconciled when the lists show that its tenant, which was observed as `seen`, or
+        its connection group changed; for that many seconds. False: they do not show its present state, so it
+        has to be polled."""
+        with self._lock:
+            row, group = self._rows.get(seen.id), seen.connection_group_id
+            if row is None or not self._counts(row) or not agree(row.seen, seen):
+                return False
+            if group is not None and group not in self._groups:
+                # The groups cannot be listed, or the list lags behind.
+                return False
+            self._watched[follower] = _Watch(seen.id, group, self._clock.now() + seconds)
+            self._followers[seen.id].add(follower)
+            return True
+
+    def unwatch(self, follower: Follower) -> None:
+        """A resource is being reconciled, or exists no more."""
+        with self._lock:
+            self._drop(follower)
+
+    # For the sweeps.
+
+    def page(self, rows: Iterable[ObservedTenant], asked: float) -> list[Follower]:
+        """Take in a page that was requested at `asked`. Returns the resources to reconcile."""
+        with self._lock:
+            return [each for row in rows for each in self._take_in(_Row(row, asked))]
+
+    def groups(self, shown: Mapping[str, Hashable]) -> tuple[frozenset[str], list[Follower]]:
+        """Take in what the list shows of all connection groups, by id; empty if they cannot be listed.
+        Returns the ids of those that changed, and the resources to reconcile."""
+        with self._lock:
+            before, self._groups = self._groups, shown
+            changed = frozenset(
+                id_ for id_ in before.keys() | shown.keys() if before.get(id_) != shown.get(id_)
+            )
+            return changed, self._wake(lambda watch: watch.group in changed) if changed else []
+
+    def complete(self, began: float) -> list[Follower]:
+        """Note that all pages of a sweep that began then were read. Returns the resources whose tenants the
+        list lacks."""
+        with self._lock:
+            now = self._clock.now()
+            self._swept, self._failed = began, False
+            self._period = max(self._interval, 2 * (now - began))
+            for row in [row for row in self._rows.values() if row.asked < began]:
+                self._forget(row.seen)
+            for id_ in [id_ for id_, got in self._got.items() if id_ not in self._rows and got.asked < began]:
+                del self._got[id_]
+            # They were reconciled meanwhile, or exist no more.
+            self._wake(lambda watch: watch.until < now)
+            return self._wake(lambda watch: watch.id not in self._rows)
+
+    def failed(self) -> list[Follower]:
+        """Note that a sweep did not succeed. Returns the resources that have to be polled from now on: all,
+        if the last list is too old."""
+        with self._lock:
+            self._failed = True
+            return self._wake(lambda _: True) if self._is_late() else []
+
+    def close(self) -> list[Follower]:
+        """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
+        with self._lock:
+            self._failed, self._swept, self._period = True, float("-inf"), self._interval
+            self._rows.clear()
+            self._ids.clear()
+            self._got.clear()
+            self._groups = {}
+            return self._wake(lambda _: True)
+
+    # Under the lock.
+
+    def _row(self, name: str) -> _Row | None:
+        if name in self._rows:
+            # It is the id of a tenant too, and AWS may mean that one.
+            return None
+        return self._rows.get(self._ids.get(name, ""))
+
+    def _counts(self, row: _Row) -> bool:
+        recent = self._clock.now() - row.asked <= _LATE_PERIODS * self._period
+        return recent and row.asked > self._writes.last(row.seen.id)
+
+    def _confirms(self, row: _Row, got: _Got) -> bool:
+        return got.asked > self._writes.last(got.seen.id) and agree(row.seen, got.seen)
+
+    def _is_late(self) -> bool:
+        return self._clock.now() - self._swept > _LATE_PERIODS * self._period
+
+    def _take_in(self, row: _Row) -> list[Follower]:
+        id_ = row.seen.id
+        last = self._rows.get(id_)
+        if last is not None and last.asked > row.asked:
+            return []
+        self._rows[id_] = row
+        self._ids[row.seen.name] = id_
+        if last is None or agree(row.seen, last.seen):
+            return []
+        followers = list(self._followers.get(id_, ()))
+        for follower in followers:
+            self._drop(follower)
+        return followers
+
+    def _forget(self, seen: ObservedTenant) -> None:
+        del self._rows[seen.id]
+        if self._ids.get(seen.name) == seen.id:
+            # Otherwise, a new tenant has the name.
+            del self._ids[seen.name]
+
+    def _wake(self, which: Callable[[_Watch], bool]) -> list[Follower]:
+        found = [follower for follower, watch in self._watched.items() if which(watch)]
+        for follower in found:
+            self._drop(follower)
+        return found
+
+    def _drop(self, follower: Follower) -> None:
+        watch = self._watched.pop(follower, None)
+        if watch is None:
+            return
+        self._followers[watch.id].discard(follower)
+        if not self._followers[watch.id]:
+            del self._followers[watch.id]
+
+
+def agree(row: ObservedTenant, seen: ObservedTenant) -> bool:
+    """Whether a row shows the state that was observed. The ETag stands for what the row lacks; it is a
+    counter that begins again for each tenant, so it counts with the id only. A roll-out changes the status
+    and the domains without it."""
+    return _shown(row) == _shown(seen)
+
+
+def _shown(seen: ObservedTenant) -> tuple[object, ...]:
+    return (seen.id, seen.etag, seen.enabled, seen.status, dict(seen.domains))
+
+
+def share(uid: str) -> float:
+    """Return a fixed share in (0, 1] for each resource."""
+    return (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big") + 1) / 2**32

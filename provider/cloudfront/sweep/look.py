@@ -1,0 +1,122 @@
+"""The looks of one reconcile at its tenant: a Get, or what the lists confirm.
+
+The lists are enough for a tenant that is at rest. Everything else takes a Get: a deletion, a reconcile that a
+user requested, the daily check, a poll interval of its own, and any difference from the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from edgetenants_runtime.api.annotations import POLL_INTERVAL
+from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.errors import NotYet
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.memory.schedules import DeepChecks
+from provider.cloudfront.state import observed
+from provider.cloudfront.state.look_requested import is_requested
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.inventory import Follower, Inventory, share
+
+__all__ = ["TenantLook"]
+
+_POLLS: Final = 10.0
+_LONGEST: Final = 600.0
+"""A watched resource is reconciled after this many poll intervals, at most this many seconds or one poll
+interval: what no list shows is due by then, such as its DNS."""
+_FIRST: Final = 1.0
+_SPREAD: Final = 4.0
+"""Seconds after which a resource asks again for the first list of a process: the first number, and a share of
+the second one."""
+
+
+class TenantLook:
+    """The looks of one reconcile."""
+
+    def __init__(
+        self, inventory: Inventory | None, deep_checks: DeepChecks, clock: Clock, poll_seconds: float
+    ) -> None:
+        """Without an `inventory`, each look is a Get."""
+        self._inventory, self._deep_checks = inventory, deep_checks
+        self._clock, self._poll_seconds = clock, poll_seconds
+        self._afresh = False
+        self.confirmed = False
+        """The last look took no call."""
+
+    def afresh(self) -> None:
+        """The next looks are Gets."""
+        self._afresh = True
+
+    def get(
+        self,
+        mr: Managed,
+        read: Callable[[str], ObservedTenant],
+        differs: Callable[[ObservedTenant], bool],
+    ) -> ObservedTenant:
+        """Return the tenant with the external name of a managed resource. `read` gets it; `differs` returns
+        whether it differs from the spec.
+
+        Raises:
+            AwsError: raised by `read`.
+            NotYet: the first list of this process is about to come.
+        """
+        self.confirmed = False
+        if self._inventory is None:
+            return read(str(mr.external_name))
+        self._inventory.unwatch(_follower(mr))
+        if not self._needs_get(mr):
+            seen = self._listed(mr, self._inventory)
+            if seen is not None and not differs(seen):
+                self.confirmed = True
+                return seen
+        asked = self._clock.now()
+        seen = read(str(mr.external_name))
+        self._inventory.got(seen, asked)
+        return seen
+
+    def watched_for(self, mr: Managed, seen: ObservedTenant) -> float | None:
+        """Have the sweeps watch a tenant at rest; return for how many seconds they do. None: it has to be
+        polled."""
+        if self._inventory is None or POLL_INTERVAL in mr.annotations:
+            return None
+        seconds = max(self._poll_seconds, min(_POLLS * self._poll_seconds, _LONGEST))
+        return seconds if self._inventory.watch(_follower(mr), seen, 2 * seconds) else None
+
+    def _needs_get(self, mr: Managed) -> bool:
+        own = POLL_INTERVAL in mr.annotations or is_requested(mr)
+        return self._afresh or own or mr.deleted or self._deep_checks.is_near(mr.uid)
+
+    def _listed(self, mr: Managed, inventory: Inventory) -> ObservedTenant | None:
+        if inventory.awaited and _is_at_rest(mr):
+            words = "waiting for the first list of the account's tenants"
+            raise NotYet(words, after=_FIRST + _SPREAD * share(mr.uid))
+        return inventory.confirmed(str(mr.external_name), share(mr.uid), lambda row: _remembered(mr, row))
+
+
+def _follower(mr: Managed) -> Follower:
+    return Follower(mr.uid, mr.api_version, mr.key)
+
+
+def _is_at_rest(mr: Managed) -> bool:
+    """Whether nothing was left to do for this spec by the time of the last reconcile."""
+    synced = mr.condition(ConditionType.SYNCED)
+    if synced is None or synced.status is not ConditionStatus.TRUE or not mr.at_provider.get("etag"):
+        return False
+    return synced.observed_generation == mr.generation
+
+
+def _remembered(mr: Managed, row: ObservedTenant) -> ObservedTenant | None:
+    """The tenant, with the parameters that the status records for this ETag. Anyone who may write the status
+    may thereby hide a change of their own tenant, until the daily check."""
+    told = mr.at_provider
+    if (told.get("id"), told.get("etag")) != (row.id, row.etag):
+        return None
+    if told.get("customizations") != observed.at_provider(row, None).get("customizations"):
+        return None
+    parameters = told.get("parameters") or {}
+    if not isinstance(parameters, Mapping) or not all(isinstance(each, str) for each in parameters.values()):
+        return None
+    return replace(row, parameters=dict(parameters))
