@@ -82,9 +82,12 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     assert calls.pop("VerifyDnsConfiguration", 0) <= COUNT
     # The owner tag of each is read once a day of the fast clock, and a slow machine lets days go by.
     assert calls.pop("ListTagsForResource", 0) <= COUNT / 10
-    assert set(calls) <= {"GetDistributionTenant"}, f"more than the poll: {calls}"
-    # The interval is a minute with a tenth of jitter either way.
-    assert calls["GetDistributionTenant"] <= COUNT * 1.2 + 1
+    # One list a minute is enough for all of them.
+    lists = {name: calls.pop(name, 0) for name in ("ListDistributionTenants", "ListConnectionGroups")}
+    assert all(1 <= number <= QUIET_SECONDS / 60 + 1 for number in lists.values()), lists
+    assert set(calls) <= {"GetDistributionTenant"}, f"more than the sweep: {calls}"
+    # Each is read once a day of the fast clock, too.
+    assert calls["GetDistributionTenant"] <= COUNT / 10
     assert provider_writes(world, audit_before) == []
 
 

@@ -102,12 +102,6 @@ class Inventory:
             return self._clock.now() - self._swept
 
     @property
-    def late(self) -> bool:
-        """Whether lists tell nothing at present."""
-        with self._lock:
-            return self._is_late()
-
-    @property
     def awaited(self) -> bool:
         """Whether the first sweep is still to come, and soon."""
         with self._lock:
@@ -188,9 +182,8 @@ class Inventory:
         Returns the ids of those that changed, and the resources to reconcile."""
         with self._lock:
             before, self._groups = self._groups, shown
-            changed = frozenset(
-                id_ for id_ in before.keys() | shown.keys() if before.get(id_) != shown.get(id_)
-            )
+            # No resource of one that was not listed before is watched.
+            changed = frozenset(id_ for id_, each in before.items() if shown.get(id_) != each)
             return changed, self._wake(lambda watch: watch.group in changed) if changed else []
 
     def complete(self, began: float) -> list[Follower]:

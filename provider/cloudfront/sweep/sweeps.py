@@ -24,7 +24,7 @@ import structlog
 from edgetenants_runtime.clock import Clock, pause
 from edgetenants_runtime.managed import ProviderConfigKey
 from edgetenants_runtime.queueing.queue import WorkQueue
-from provider.cloudfront.aws.errors import ENDLESS, AwsError, ErrorClass
+from provider.cloudfront.aws.errors import ENDLESS, PAUSED, AwsError
 from provider.cloudfront.aws.list_calls import GroupPage, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.sweep.inventory import Follower, Inventory
@@ -44,7 +44,6 @@ _LONGEST_RETRY: Final = 600.0
 _TRIES: Final = 8
 """How often a page is requested while AWS throttles the list."""
 _LONGEST_PAUSE: Final = 60.0
-_OF_THE_MOMENT: Final = frozenset({ErrorClass.THROTTLED, ErrorClass.WAIT})
 
 
 _P = TypeVar("_P", Page, GroupPage)
@@ -309,7 +308,7 @@ class Sweeps:
                 if error.code == "InvalidArgument" and known.size is not None:
                     known.size = None
                     continue
-                if not tries_left or error.verdict.class_ not in _OF_THE_MOMENT:
+                if not tries_left or not (error.throttled or error.code == PAUSED):
                     raise
                 pause(self._clock, min(error.after or 1.0, _LONGEST_PAUSE))
         raise AssertionError("unreachable: the last try returns or raises")

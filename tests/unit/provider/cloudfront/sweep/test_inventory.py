@@ -1,0 +1,359 @@
+"""What an inventory confirms, and which resources it wakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.managed import ObjectKey
+from provider.cloudfront.memory.writes import Writes
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.inventory import Follower, Inventory, agree, share
+
+INTERVAL = 60.0
+HALF_A_DAY = 12 * 3600.0
+
+
+def tenant(name: str = "acme", etag: str = "E1", **fields) -> ObservedTenant:
+    """A tenant as a Get shows it."""
+    return ObservedTenant(
+        id=f"dt_{name}",
+        arn=f"arn:aws:cloudfront::123456789012:distribution-tenant/dt_{name}",
+        name=name,
+        etag=etag,
+        distribution_id="E1",
+        **{"domains": {f"{name}.example.com": "active"}, "parameters": {"tier": "gold"}, **fields},
+    )
+
+
+def row(seen: ObservedTenant) -> ObservedTenant:
+    """The same, as a list shows it."""
+    return replace(seen, parameters={})
+
+
+def follower(name: str = "acme") -> Follower:
+    return Follower(f"uid-{name}", "v1", ObjectKey("shop", name))
+
+
+class Lists:
+    """An inventory, and the lists that it gets."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock(1000.0)
+        self.writes = Writes(self.clock)
+        self.inventory = Inventory(self.clock, self.writes, INTERVAL)
+        self.groups: dict[str, str] = {}
+
+    def sweep(self, *rows: ObservedTenant, takes: float = 0.0) -> list[Follower]:
+        """One page has them all. Returns those that are woken."""
+        self.clock.advance(1.0)
+        began = self.clock.now()
+        woken = self.inventory.page([row(each) for each in rows], began)
+        self.clock.advance(takes)
+        _, by_group = self.inventory.groups(dict(self.groups))
+        return woken + by_group + self.inventory.complete(began)
+
+    def get(self, seen: ObservedTenant) -> ObservedTenant:
+        self.clock.advance(1.0)
+        self.inventory.got(seen, self.clock.now())
+        return seen
+
+    def confirmed(self, name: str = "acme", remembered: ObservedTenant | None = None):
+        return self.inventory.confirmed(name, 0.5, lambda _: remembered)
+
+
+@pytest.fixture
+def lists() -> Lists:
+    return Lists()
+
+
+def test_a_get_is_confirmed_by_the_next_list_with_its_parameters(lists):
+    seen = lists.get(tenant())
+    assert lists.confirmed() is None
+    lists.sweep(tenant())
+    assert lists.confirmed() == seen
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        {"etag": "E2"},
+        {"enabled": False},
+        {"domains": {"acme.example.com": "inactive"}},
+        {"domains": {}},
+        {"status": "InProgress"},
+    ],
+)
+def test_a_row_that_differs_confirms_nothing(lists, now):
+    lists.get(tenant())
+    lists.sweep(replace(tenant(), **now))
+    assert lists.confirmed() is None
+
+
+def test_a_roll_out_takes_a_get_each_time(lists):
+    lists.get(tenant(status="InProgress"))
+    lists.sweep(tenant(status="InProgress"))
+    assert lists.confirmed() is None
+
+
+def test_a_tenant_with_the_same_etag_and_another_id_is_another_one():
+    assert not agree(replace(tenant(), id="dt_other"), tenant())
+
+
+def test_a_list_that_was_requested_before_a_write_does_not_count_after_it(lists):
+    lists.get(tenant())
+    lists.sweep(tenant())
+    with lists.writes.to("dt_acme"):
+        assert lists.confirmed() is None
+    assert lists.confirmed() is None
+    # The Get is older than the write, too.
+    lists.sweep(tenant())
+    assert lists.confirmed() is None
+    lists.get(tenant())
+    assert lists.confirmed() == tenant()
+
+
+def test_a_get_that_was_sent_before_a_write_ended_does_not_count_after_it(lists):
+    with lists.writes.to("dt_acme"):
+        lists.get(tenant())
+        lists.clock.advance(1.0)
+    lists.sweep(tenant())
+    assert lists.confirmed() is None
+
+
+def test_an_old_list_does_not_count(lists):
+    lists.get(tenant())
+    lists.sweep(tenant())
+    lists.clock.advance(2.5 * INTERVAL)
+    assert lists.confirmed() == tenant()
+    lists.clock.advance(1.0)
+    assert lists.confirmed() is None
+
+
+def test_after_a_day_a_tenant_is_read_again(lists):
+    lists.get(tenant())
+    for _ in range(24):
+        lists.clock.advance(3600.0)
+        lists.sweep(tenant())
+    assert lists.confirmed() is None
+    lists.get(tenant())
+    assert lists.confirmed() == tenant()
+
+
+def test_a_late_page_does_not_replace_a_newer_row(lists):
+    lists.get(tenant(etag="E2"))
+    lists.sweep(tenant(etag="E2"))
+    lists.inventory.page([row(tenant(etag="E1"))], lists.clock.now() - 5)
+    assert lists.confirmed() == tenant(etag="E2")
+
+
+def test_an_earlier_get_that_ends_later_does_not_replace_a_newer_one(lists):
+    lists.get(tenant(etag="E2"))
+    lists.inventory.got(tenant(etag="E1"), lists.clock.now() - 5)
+    lists.sweep(tenant(etag="E2"))
+    assert lists.confirmed() == tenant(etag="E2")
+
+
+def test_a_name_that_is_the_id_of_another_tenant_takes_a_get(lists):
+    """AWS takes names, ids and ARNs in one parameter, and may mean either."""
+    mine, other = tenant("acme"), replace(tenant("x"), name="dt_acme")
+    lists.get(mine)
+    lists.get(other)
+    lists.sweep(mine, other)
+    assert lists.confirmed("dt_acme") is None
+    assert lists.confirmed("acme") == mine
+
+
+def test_a_name_that_moved_to_a_new_tenant_leads_there(lists):
+    lists.sweep(tenant())
+    again = replace(tenant(), id="dt_again", etag="E1")
+    lists.get(again)
+    lists.sweep(again)
+    assert lists.confirmed() == again
+
+
+class TestRemembered:
+    """Before a process has read the tenant."""
+
+    def test_the_record_completes_a_row(self, lists):
+        lists.sweep(tenant())
+        assert lists.confirmed(remembered=tenant()) == tenant()
+
+    def test_a_get_of_this_process_goes_first(self, lists):
+        lists.get(tenant(etag="E2"))
+        lists.sweep(tenant())
+        assert lists.confirmed(remembered=tenant()) is None
+
+    def test_within_a_day_it_is_read(self, lists):
+        lists.clock.advance(HALF_A_DAY - 10)
+        lists.sweep(tenant())
+        assert lists.confirmed(remembered=tenant()) == tenant()
+        lists.clock.advance(10)
+        assert lists.confirmed(remembered=tenant()) is None
+
+    def test_those_reads_are_spread(self):
+        shares = sorted(share(f"uid-{number}") for number in range(1000))
+        assert 0 < shares[0] < 0.01
+        assert 0.99 < shares[-1] <= 1
+        assert 0.45 < shares[500] < 0.55
+
+
+class TestWatch:
+    def test_a_change_wakes_it_once(self, lists):
+        lists.sweep(tenant())
+        assert lists.inventory.watch(follower(), tenant(), 600)
+        assert lists.sweep(tenant()) == []
+        assert lists.sweep(tenant(etag="E2")) == [follower()]
+        assert lists.sweep(tenant(etag="E3")) == []
+
+    def test_all_resources_of_a_tenant_are_woken(self, lists):
+        other = replace(follower(), uid="other")
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        lists.inventory.watch(other, tenant(), 600)
+        assert set(lists.sweep(tenant(etag="E2"))) == {follower(), other}
+
+    def test_a_missing_tenant_wakes_it(self, lists):
+        lists.sweep(tenant(), tenant("b"))
+        lists.inventory.watch(follower(), tenant(), 600)
+        assert lists.sweep(tenant("b")) == [follower()]
+
+    def test_it_is_not_watched_before_a_list_shows_it(self, lists):
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+        lists.sweep(tenant("b"))
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+
+    def test_it_is_not_watched_if_the_list_shows_another_state(self, lists):
+        lists.sweep(tenant(etag="E2"))
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+
+    def test_it_is_not_watched_with_a_list_from_before_a_write(self, lists):
+        lists.sweep(tenant())
+        with lists.writes.to("dt_acme"):
+            pass
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+
+    def test_a_change_of_its_group_wakes_it(self, lists):
+        mine = tenant(connection_group_id="cg_1")
+        lists.groups = {"cg_1": "E1 Enabled", "cg_2": "E1 Enabled"}
+        lists.sweep(mine)
+        assert lists.inventory.watch(follower(), mine, 600)
+        lists.groups = {"cg_1": "E1 Enabled", "cg_2": "E2 Disabled"}
+        assert lists.sweep(mine) == []
+        lists.groups = {"cg_1": "E2 Disabled", "cg_2": "E2 Disabled"}
+        assert lists.sweep(mine) == [follower()]
+
+    def test_it_is_not_watched_if_no_list_shows_its_group(self, lists):
+        mine = tenant(connection_group_id="cg_1")
+        lists.sweep(mine)
+        assert not lists.inventory.watch(follower(), mine, 600)
+
+    def test_groups_that_can_no_longer_be_listed_wake_it(self, lists):
+        mine = tenant(connection_group_id="cg_1")
+        lists.groups = {"cg_1": "E1"}
+        lists.sweep(mine)
+        lists.inventory.watch(follower(), mine, 600)
+        lists.groups = {}
+        assert lists.sweep(mine) == [follower()]
+
+    def test_a_reconcile_ends_it(self, lists):
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        lists.inventory.unwatch(follower())
+        assert lists.sweep(tenant(etag="E2")) == []
+        assert lists.inventory.watched == ()
+
+    def test_it_ends_by_itself(self, lists):
+        """The resource may exist no more."""
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        lists.clock.advance(601)
+        assert lists.sweep(tenant()) == []
+        assert lists.inventory.watched == ()
+
+
+class TestFailures:
+    def test_one_sweep_that_fails_changes_nothing(self, lists):
+        lists.get(tenant())
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        assert lists.inventory.failed() == []
+        assert lists.confirmed() == tenant()
+
+    def test_when_the_last_list_is_too_old_all_are_woken(self, lists):
+        lists.sweep(tenant(), tenant("b"))
+        for name in ("acme", "b"):
+            lists.inventory.watch(follower(name), tenant(name), 600)
+        lists.clock.advance(2.5 * INTERVAL + 1)
+        assert set(lists.inventory.failed()) == {follower(), follower("b")}
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+
+    def test_a_sweep_that_takes_long_leaves_half_of_the_time(self, lists):
+        """And its own duration does not make it late."""
+        lists.get(tenant())
+        lists.sweep(tenant(), takes=100.0)
+        assert lists.inventory.period == 200.0
+        lists.inventory.watch(follower(), tenant(), 6000)
+        lists.clock.advance(200.0)
+        assert lists.inventory.failed() == []
+        assert lists.confirmed() == tenant()
+        lists.sweep(tenant(), takes=1.0)
+        assert lists.inventory.period == INTERVAL
+
+    def test_after_its_end_nothing_is_confirmed(self, lists):
+        lists.get(tenant())
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        assert lists.inventory.close() == [follower()]
+        assert lists.confirmed(remembered=tenant()) is None
+        assert not lists.inventory.watch(follower(), tenant(), 600)
+        assert lists.inventory.age == float("inf")
+
+
+class TestFirstList:
+    def test_it_is_awaited_for_a_minute(self, lists):
+        assert lists.inventory.awaited
+        lists.clock.advance(60.0)
+        assert not lists.inventory.awaited
+
+    def test_not_after_it_came(self, lists):
+        lists.sweep()
+        assert not lists.inventory.awaited
+
+    def test_not_after_it_failed(self, lists):
+        lists.inventory.failed()
+        assert not lists.inventory.awaited
+
+
+def test_what_is_gone_takes_no_memory(lists):
+    for number in range(50):
+        seen = tenant(f"t{number}")
+        lists.get(seen)
+        lists.sweep(seen)
+        lists.inventory.watch(follower(seen.name), seen, 600)
+    lists.sweep()
+    kept = (lists.inventory._rows, lists.inventory._ids, lists.inventory._got, lists.inventory._followers)
+    assert [len(each) for each in kept] == [0, 0, 0, 0]
+
+
+class TestWrites:
+    def test_the_oldest_are_forgotten_and_then_count_as_recent(self, monkeypatch):
+        monkeypatch.setattr("provider.cloudfront.memory.writes._MOST", 2)
+        clock = FakeClock(10.0)
+        writes = Writes(clock)
+        assert writes.last("a") == float("-inf")
+        for id_ in ("a", "b", "c"):
+            with writes.to(id_):
+                clock.advance(1.0)
+        assert writes.last("c") == 13.0
+        assert writes.last("a") == writes.last("never") == 11.0
+
+    def test_a_write_that_fails_counts(self):
+        clock = FakeClock(10.0)
+        writes = Writes(clock)
+        with pytest.raises(OSError, match="lost"), writes.to("a"):
+            clock.advance(5.0)
+            raise OSError("lost")
+        assert writes.last("a") == 15.0

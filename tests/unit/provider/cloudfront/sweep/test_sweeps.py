@@ -1,0 +1,360 @@
+"""When the accounts are swept, and what a sweep does with the answers of AWS."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import pytest
+import structlog
+
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.managed import ObjectKey, ProviderConfigKey
+from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.aws.list_calls import GroupPage, Page
+from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.group_look import GroupLook
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.inventory import Follower
+from provider.cloudfront.sweep.sweeps import Sweeps
+
+ACCOUNT = "123456789012"
+CONFIG = ProviderConfigKey("ClusterProviderConfig", "default", "")
+INTERVAL = 60.0
+PER_PAGE = 10
+
+
+def tenant(number: int, **fields) -> ObservedTenant:
+    return ObservedTenant(
+        id=f"dt_{number}",
+        arn=f"arn:aws:cloudfront::{ACCOUNT}:distribution-tenant/dt_{number}",
+        name=f"t{number}",
+        etag="E1",
+        distribution_id="E1",
+        **fields,
+    )
+
+
+def follower(number: int) -> Follower:
+    return Follower(f"uid-{number}", "v1", ObjectKey("shop", f"t{number}"))
+
+
+class Aws:
+    """The lists of an account."""
+
+    def __init__(self, tenants: int) -> None:
+        self.tenants = [tenant(number) for number in range(tenants)]
+        self.groups: dict[str, str] = {}
+        self.largest: int | None = None
+        self.errors: list[Exception] = []
+        self.group_errors: list[Exception] = []
+        self.next_marker: Callable[[str], str] = lambda marker: marker
+        self.calls: list[str] = []
+
+    def page_of_tenants(self, marker: str = "", size: int | None = None) -> Page:
+        self.calls.append("tenants")
+        if self.errors:
+            raise self.errors.pop(0)
+        if self.largest is not None and size is not None and size > self.largest:
+            raise AwsError("ListDistributionTenants", "InvalidArgument", "MaxItems is too large")
+        first = int(marker or 0)
+        rest = self.tenants[first : first + PER_PAGE]
+        more = first + PER_PAGE < len(self.tenants)
+        return Page(tuple(rest), self.next_marker(str(first + PER_PAGE)) if more else "")
+
+    def page_of_groups(self, marker: str = "", size: int | None = None) -> GroupPage:
+        self.calls.append("groups")
+        if self.group_errors:
+            raise self.group_errors.pop(0)
+        return GroupPage(dict(self.groups), "")
+
+
+class World:
+    """One caller whose sweeps run when a test says so."""
+
+    def __init__(self, tenants: int = 25, users: int = 25) -> None:
+        self.clock = FakeClock(1000.0)
+        self.aws, self.users = Aws(tenants), users
+        self.memory = AccountMemory(self.clock)
+        self.woken: list[Follower] = []
+        self.tally: list[tuple[str, str, int | None]] = []
+        self.sweeps = Sweeps(
+            self.clock, INTERVAL, users=lambda _: self.users, wake=self._wake, tally=self, threads=0
+        )
+        self.inventory = self.open()
+
+    def open(self, caller="arn", config=CONFIG, uid="config-1", memory=None, lists=None):
+        return self.sweeps.open(
+            caller,
+            config,
+            uid,
+            account=ACCOUNT,
+            memory=memory or self.memory,
+            lists=lists or self.aws,
+        )
+
+    def swept(self, account: str, outcome: str, seconds: float, tenants: int | None) -> None:
+        self.tally.append((account, outcome, tenants))
+
+    def sweep(self) -> float:
+        self.clock.advance(1.0)
+        return self.sweeps.round("arn")
+
+    def _wake(self, followers: Iterable[Follower]) -> None:
+        self.woken += followers
+
+
+def throttled(after: float | None = None) -> AwsError:
+    return AwsError("ListDistributionTenants", "Throttling", "Rate exceeded", after=after)
+
+
+def denied(operation: str = "ListDistributionTenants") -> AwsError:
+    return AwsError(operation, "AccessDenied", "not authorized")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_sweep_reads_every_page_and_the_groups_once(world):
+    assert world.sweep() == INTERVAL
+    assert world.aws.calls == ["tenants", "tenants", "tenants", "groups"]
+    assert world.tally == [(ACCOUNT, "complete", 25)]
+    assert all(world.inventory.watch(follower(n), tenant(n), 600) for n in range(25))
+
+
+def test_what_changed_and_what_is_missing_is_woken(world):
+    world.sweep()
+    for number in range(25):
+        world.inventory.watch(follower(number), tenant(number), 600)
+    world.aws.tenants[3] = replace(tenant(3), etag="E2")
+    del world.aws.tenants[20]
+    world.sweep()
+    assert world.woken == [follower(3), follower(20)]
+
+
+def test_a_changed_group_is_read_again(world):
+    world.aws.groups = {"cg_1": "enabled", "cg_2": "enabled"}
+    world.sweep()
+    for group in ("cg_1", "cg_2"):
+        world.memory.groups.note(group, GroupLook(group))
+    world.aws.groups["cg_1"] = "disabled"
+    world.sweep()
+    look = lambda group: world.memory.groups.get(group, lambda _: GroupLook("read"), config="")  # noqa: E731
+    assert (look("cg_1").id, look("cg_2").id) == ("read", "cg_2")
+
+
+class TestWorth:
+    def test_an_account_without_resources_is_not_listed(self, world):
+        world.users = 0
+        assert world.sweep() == INTERVAL
+        assert world.aws.calls == []
+
+    def test_a_team_with_few_tenants_does_not_list_a_large_account(self):
+        world = World(tenants=100, users=3)
+        world.sweep()
+        assert world.aws.calls == ["tenants"] * 3
+        world.sweep()
+        assert world.aws.calls == ["tenants"] * 3
+        assert not world.inventory.awaited
+
+    def test_with_more_tenants_it_does(self):
+        world = World(tenants=100, users=3)
+        world.sweep()
+        world.users = 10
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 100)]
+
+    def test_an_account_that_grows_too_large_is_polled(self):
+        world = World(tenants=20, users=2)
+        world.sweep()
+        world.inventory.watch(follower(1), tenant(1), 600)
+        world.aws.tenants += [tenant(n) for n in range(20, 60)]
+        world.sweep()
+        assert world.woken == [follower(1)]
+        assert not world.inventory.watch(follower(1), tenant(1), 600)
+
+    def test_after_an_hour_it_tries_again(self):
+        world = World(tenants=100, users=3)
+        world.sweep()
+        world.aws.tenants = world.aws.tenants[:20]
+        world.clock.advance(3600.0)
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 20)]
+
+    def test_the_resources_of_all_its_configs_count(self):
+        world = World(tenants=100, users=5)
+        other = ProviderConfigKey("ProviderConfig", "own", "shop")
+        assert world.open(config=other, uid="config-2") is world.inventory
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 100)]
+        world.sweeps.leave("config-2")
+        world.aws.calls.clear()
+        world.sweep()
+        assert world.aws.calls == []
+
+
+class TestFailures:
+    def test_where_the_list_is_denied_there_is_a_warning_once(self, world):
+        world.aws.errors = [denied(), denied()]
+        with structlog.testing.capture_logs() as logs:
+            assert [world.sweep(), world.sweep()] == [INTERVAL, 2 * INTERVAL]
+        assert [each["log_level"] for each in logs] == ["warning"]
+        assert "allow cloudfront:ListDistributionTenants" in logs[0]["event"]
+        assert world.tally == [(ACCOUNT, "failed", None)] * 2
+        assert not world.inventory.awaited
+
+    def test_its_end_is_logged(self, world):
+        world.aws.errors = [denied()]
+        world.sweep()
+        with structlog.testing.capture_logs() as logs:
+            world.sweep()
+        assert [each["event"] for each in logs] == ["tenants can be listed again"]
+
+    def test_sweeps_that_fail_come_ever_more_rarely(self, world):
+        world.aws.errors = [denied() for _ in range(20)]
+        assert [world.sweep() for _ in range(20)][-1] == 600.0
+
+    def test_where_only_groups_are_denied_tenants_without_a_group_are_watched(self, world):
+        world.aws.group_errors = [denied("ListConnectionGroups")]
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 25)]
+        assert world.inventory.watch(follower(1), tenant(1), 600)
+        grouped = tenant(2, connection_group_id="cg_1")
+        assert not world.inventory.watch(follower(2), grouped, 600)
+
+    def test_groups_that_fail_otherwise_fail_the_sweep(self, world):
+        world.aws.group_errors = [AwsError("ListConnectionGroups", "Endpoint", "no answer")]
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "failed", None)]
+
+    def test_after_late_failures_all_are_woken(self, world):
+        world.sweep()
+        world.inventory.watch(follower(1), tenant(1), 6000)
+        world.aws.errors = [AwsError("ListDistributionTenants", "Endpoint", "no answer") for _ in range(3)]
+        world.clock.advance(60.0)
+        world.sweep()
+        assert world.woken == []
+        world.clock.advance(120.0)
+        world.sweep()
+        assert world.woken == [follower(1)]
+
+    @pytest.mark.parametrize("error", [throttled(2.0), AwsError("List", PAUSED, "paused", after=2.0)])
+    def test_a_throttled_page_is_requested_again(self, world, error):
+        world.aws.errors = [error]
+        sweeping = threading.Thread(target=world.sweep)
+        sweeping.start()
+        while sweeping.is_alive():
+            world.clock.advance(0.5)
+            sweeping.join(0.01)
+        assert world.tally == [(ACCOUNT, "complete", 25)]
+        assert world.aws.calls == ["tenants"] * 4 + ["groups"]
+
+    def test_one_that_stays_throttled_fails(self, world):
+        world.aws.errors = [throttled() for _ in range(100)]
+        sweeping = threading.Thread(target=world.sweep)
+        sweeping.start()
+        while sweeping.is_alive():
+            world.clock.advance(5.0)
+            sweeping.join(0.01)
+        assert world.tally == [(ACCOUNT, "failed", None)]
+        assert len(world.aws.calls) == 8
+
+    def test_a_page_size_that_is_refused_is_left_to_aws_from_then_on(self, world):
+        world.aws.largest = 100
+        world.sweep()
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 25)] * 2
+        assert len(world.aws.calls) == 1 + 4 + 4
+
+    @pytest.mark.parametrize("leads", [lambda _: "10", lambda _: "0"])
+    def test_pages_that_lead_back_end_the_sweep(self, world, leads):
+        world.aws.next_marker = leads
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "failed", None)]
+        assert len(world.aws.calls) < 5
+
+    def test_an_empty_page_that_leads_on_is_no_end(self, world):
+        read = world.aws.page_of_tenants
+
+        def with_an_empty_page(marker="", size=None):
+            return Page((), "0") if not marker else read(marker, size)
+
+        world.aws.page_of_tenants = with_an_empty_page
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 25)]
+
+    def test_a_bug_does_not_end_the_sweeps(self, world):
+        world.aws.errors = [RuntimeError("bug"), SystemExit()]
+        with structlog.testing.capture_logs() as logs:
+            assert [world.sweep(), world.sweep()] == [INTERVAL] * 2
+        assert [each["log_level"] for each in logs] == ["error"] * 2
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "complete", 25)]
+
+
+class TestCallers:
+    def test_configs_of_one_caller_share_a_sweep(self, world):
+        other = ProviderConfigKey("ProviderConfig", "own", "shop")
+        assert world.open(config=other, uid="config-2") is world.inventory
+
+    def test_another_caller_has_its_own(self, world):
+        assert world.open(caller="other arn") is not world.inventory
+
+    def test_a_config_with_new_credentials_leaves_its_former_caller(self, world):
+        world.open(caller="other arn")
+        world.sweep()
+        assert world.aws.calls == []
+
+    def test_the_config_that_was_opened_last_makes_the_calls(self, world):
+        """The credentials of another one may have been revoked."""
+        fresh = Aws(25)
+        world.open(uid="config-2", lists=fresh)
+        world.sweep()
+        assert (len(world.aws.calls), len(fresh.calls)) == (0, 4)
+
+    def test_an_account_that_was_forgotten_begins_again(self, world):
+        assert world.open(memory=AccountMemory(world.clock)) is not world.inventory
+
+    def test_the_ages_are_by_account(self, world):
+        assert world.sweeps.ages() == {}
+        world.sweep()
+        world.clock.advance(5.0)
+        assert world.sweeps.ages() == {ACCOUNT: 5.0}
+
+
+def test_what_a_list_shows_stands_for_others_that_are_gone(world):
+    """Else a single tenant that is gone would wait for looks that no longer come."""
+    for number in range(25):
+        world.memory.note_seen(f"uid-{number}", f"dt_{number}")
+    world.clock.advance(10 * INTERVAL)
+    world.sweep()
+    for number in range(20):
+        world.inventory.watch(follower(number), tenant(number), 6000)
+    world.clock.advance(10 * INTERVAL)
+    world.sweep()
+    now = world.clock.now()
+    looked = [uid for uid, at in world.memory.vanished._looks.items() if at == now]
+    assert sorted(looked) == sorted(f"uid-{number}" for number in range(20))
+
+
+def test_its_own_threads_sweep_each_caller_when_it_is_due():
+    clock, aws, swept = FakeClock(1000.0), Aws(5), threading.Semaphore(0)
+
+    class Counted:
+        def swept(self, *_):
+            swept.release()
+
+    sweeps = Sweeps(clock, INTERVAL, users=lambda _: 5, wake=lambda _: None, tally=Counted())
+    memory = AccountMemory(clock)
+    for caller in ("a", "b"):
+        sweeps.open(caller, CONFIG, f"config-{caller}", account=ACCOUNT, memory=memory, lists=aws)
+    assert all(swept.acquire(timeout=30) for _ in range(2))
+    clock.advance(INTERVAL / 2)
+    assert not swept.acquire(timeout=0.2)
+    sweeps.leave("config-b")
+    clock.advance(INTERVAL)
+    assert swept.acquire(timeout=30)
+    assert not swept.acquire(timeout=0.2)
