@@ -88,7 +88,9 @@ class NotYet(Frozen):
     Raised by `create`, it means that nothing was created, unless `made_nothing=False`. Raised by `observe`,
     it means that the external resource may exist.
 
-    `status` has top-level fields of status that take precedence over the observation's, as in Change.
+    `status` has top-level fields of status that take precedence over the observation's, as in Change. With
+    `quiet`, the runtime reports nothing: neither an event nor a condition. It is for a wait of some seconds
+    that says nothing about the resource.
     """
 
     def __init__(
@@ -99,9 +101,11 @@ class NotYet(Frozen):
         conditions: Sequence[Condition] = (),
         made_nothing: bool = True,
         status: Mapping[str, Any] | None = None,
+        quiet: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.quiet = quiet
         self.after = wait(after)
         self.conditions = tuple(conditions)
         self.made_nothing = made_nothing
@@ -117,6 +121,7 @@ class NotYet(Frozen):
             conditions=self.conditions if conditions is None else conditions,
             made_nothing=self.made_nothing,
             status=self.status if status is None else status,
+            quiet=self.quiet,
         )
 
 

@@ -76,7 +76,7 @@ def _readable(read: Callable[[Mapping[str, Any]], T], rows: Iterable[Any]) -> It
 
 
 def _tenant(row: Mapping[str, Any]) -> ObservedTenant:
-    return observed.tenant(row, row["ETag"])
+    return observed.tenant(row, observed.identifying(row, "ETag"))
 
 
 def _group(row: Mapping[str, Any]) -> tuple[str, Hashable]:

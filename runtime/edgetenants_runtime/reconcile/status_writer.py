@@ -189,6 +189,8 @@ class StatusWriter:
 
     def not_yet(self, at: Step, cause: NotYet) -> Outcome:
         """A dependency is not ready: no error."""
+        if cause.quiet:
+            return Outcome(Next.AFTER, cause.after)
         self.tell(EventReason.PENDING, cause.message)
         meanwhile = (at.value.ready,) if at.value.ready else ()
         synced = None

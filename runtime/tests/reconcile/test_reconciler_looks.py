@@ -288,6 +288,33 @@ CASES = [
         {"acme": 1},
         seen(poll_after=5.0),
     ),
+    Case(
+        "a client that notices changes itself is polled less often",
+        "poll.watched",
+        [OBSERVE],
+        Outcome(Next.AFTER, 600.0),
+        SETTLED_MR,
+        {"acme": 1},
+        seen(watched_for=600.0),
+    ),
+    Case(
+        "it is never polled more often than the interval",
+        "poll.watched",
+        [OBSERVE],
+        Outcome(Next.AFTER, 60.0),
+        SETTLED_MR,
+        {"acme": 1},
+        seen(watched_for=6.0),
+    ),
+    Case(
+        "a time to look again goes first",
+        "poll.watched",
+        [OBSERVE],
+        Outcome(Next.AFTER, 5.0),
+        SETTLED_MR,
+        {"acme": 1},
+        seen(watched_for=600.0, poll_after=5.0),
+    ),
 ]
 
 
@@ -362,3 +389,12 @@ def test_a_name_that_leads_elsewhere_is_observed_as_it_is_now() -> None:
     world.external.toys = {"moved": 1}
     world.reconcile()
     assert world.journal == ["external observe moved"]
+
+
+def test_a_quiet_wait_is_not_reported() -> None:
+    """Rule: not-yet.quiet"""
+    world = World(toy(**SETTLED_MR))
+    world.external.toys = {"acme": 1}
+    world.external.refusing = {"observe": [NotYet("the first list", after=2.0, quiet=True).but()]}
+    assert world.reconcile() == Outcome(Next.AFTER, 2.0)
+    assert world.journal[-1] == OBSERVE

@@ -6,6 +6,7 @@ import http.client
 import re
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trustme
@@ -16,12 +17,14 @@ from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound, Operation
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey
+from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.safety.kept_domains import NOTHING
+from provider.cloudfront.sweep.inventory import Follower
 from provider.records.config_maps import LABEL
 
 GET = Operation("get", CONFIG_MAPS)
@@ -318,3 +321,49 @@ def test_domains_are_kept_for_the_time_of_the_flag(monkeypatch):
     settings, policy = options.settings(params), options.policy(params, "i")
     main.keep_domains(Repeating(), FakeObjects(Journal()), FakeClock(), settings, policy, tuple)
     assert given_to["keep"] == timedelta(hours=1)
+
+
+class TestSweeping:
+    """What the sweeps know of the controllers."""
+
+    CONFIG = ProviderConfigKey("ClusterProviderConfig", "default", "")
+
+    def controller(self, api_version, *configs):
+        class Watching:
+            def __init__(self):
+                self.kind = SimpleNamespace(api_version=api_version)
+                self.informer = self.cache = self
+                self.woken = []
+
+            def keys_by_index(self, index, value):
+                assert index == BY_PROVIDER_CONFIG
+                return [each for each in configs if each == value]
+
+            def enqueue(self, key, priority):
+                self.woken.append((key, priority))
+
+        return Watching()
+
+    def sweeps(self, monkeypatch, *controllers):
+        found = {}
+        monkeypatch.setattr(main, "Sweeps", lambda *args, **named: found.update(named, args=args))
+        main.sweeping(FakeClock(), options.settings(given("--poll-interval=7")), controllers, None)
+        return found
+
+    def test_the_resources_of_a_config_are_counted_in_both_trees(self, monkeypatch):
+        of_config = str(self.CONFIG)
+        first, second = self.controller("v2", of_config, of_config, "other"), self.controller("v1", of_config)
+        assert self.sweeps(monkeypatch, first, second)["users"](self.CONFIG) == 3
+
+    def test_a_resource_is_woken_in_its_own_tree(self, monkeypatch):
+        first, second = self.controller("v2"), self.controller("v1")
+        key = ObjectKey("shop", "acme")
+        self.sweeps(monkeypatch, first, second)["wake"]([Follower("uid", "v1", key)])
+        assert (first.woken, [each for each, _ in second.woken]) == ([], [key])
+
+    def test_they_come_at_the_poll_interval(self, monkeypatch):
+        assert self.sweeps(monkeypatch)["args"][1] == 7.0
+
+    @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
+    def test_a_flag_turns_them_off(self, arguments, sweep):
+        assert options.policy(given(*arguments), "i").sweep is sweep

@@ -1,0 +1,330 @@
+"""Many tenants of one account and their lists, with the runtime's own reconciler, against the emulator: what
+the calls are, and that nothing is missed. One thread plays the queue and the sweeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from edgetenants_runtime.reconcile.steps import Next
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.state.group import Group
+from provider.cloudfront.sweep.sweeps import Sweeps
+from tests.contract.emulated import DISTRIBUTION, Emulated
+from tests.contract.reconciled import Reconciled
+from tests.unit.provider.world import managed
+
+pytestmark = pytest.mark.usefixtures("without_sockets")
+
+INTERVAL = 60.0
+HOUR = 3600.0
+USUAL = {
+    "page_size_default": 100,
+    "page_size_max": 100,
+    "deploy_tenant_seconds": 45,
+    "group_disable_needs_no_tenants": True,
+}
+TENANTS = 30
+PER_PAGE = 10
+PAGES = 3
+
+
+class Member(Reconciled):
+    """One of the resources. All have the accounts of the process in common."""
+
+    def __init__(self, obj: dict[str, Any], fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.due = fleet.clock.now()
+        super().__init__(obj, fleet.aws)
+
+    def _connect(self) -> Any:
+        everyone = lambda: [each.mr for each in self.fleet.members.values() if each.mr]  # noqa: E731
+        return self.connect(
+            self.configs, self.fleet.accounts, installation=self.installation, everyone=everyone
+        )
+
+
+class Fleet:
+    """The resources, their queue, and the sweeps."""
+
+    def __init__(self, aws: Emulated, tenants: int) -> None:
+        self.aws, self.clock = aws, aws.clock
+        aws.admin("PATCH", "settings", {"page_size_default": PER_PAGE, "page_size_max": PER_PAGE})
+        self.members: dict[str, Member] = {}
+        self.start()
+        for number in range(tenants):
+            name = f"t-{number:03}"
+            obj = managed(
+                {
+                    "distributionId": DISTRIBUTION,
+                    "domains": [f"{name}.example.com"],
+                    "parameters": {"tenantName": name},
+                },
+                uid=f"uid-{name}",
+                annotations={"crossplane.io/external-name": f"shop.{name}"},
+            )
+            obj["metadata"]["name"] = name
+            self.members[obj["metadata"]["uid"]] = Member(obj, self)
+
+    def start(self) -> None:
+        """A new process: nothing is remembered."""
+        self.woken: list[str] = []
+        self.sweeps = Sweeps(
+            self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
+        )
+        self.accounts = Accounts(self.clock, sweeps=self.sweeps)
+        self.next_sweep = self.clock.now()
+        for each in self.members.values():
+            each.restart()
+            each.due = self.clock.now()
+
+    def _wake(self, followers: Any) -> None:
+        for follower in followers:
+            self.woken.append(follower.key.name)
+            self.members[follower.uid].due = self.clock.now()
+
+    def run(self, seconds: float) -> Counter[str]:
+        """Let time pass; return the calls that were made."""
+        self.aws.admin("DELETE", "calls")
+        end = self.clock.now() + seconds
+        while True:
+            first = min(self.members.values(), key=lambda each: each.due)
+            moment = min(first.due, self.next_sweep)
+            if moment > end:
+                self._pass(end - self.clock.now())
+                return Counter(self.aws.journal)
+            self._pass(moment - self.clock.now())
+            if self.next_sweep <= first.due:
+                self._sweep()
+            else:
+                self._reconcile(first)
+
+    def _pass(self, seconds: float) -> None:
+        if seconds > 0:
+            self.clock.advance(seconds)
+            self.aws.admin("POST", "clock", {"step": seconds})
+
+    def _sweep(self) -> None:
+        after = [self.sweeps.round(caller) for caller in list(self.sweeps._callers)]
+        self.next_sweep = self.clock.now() + (min(after) if after else 1.0)
+
+    def _reconcile(self, member: Member) -> None:
+        outcome = member.reconcile()
+        # A call takes time.
+        self._pass(0.01)
+        waits = outcome is not None and outcome.next is Next.AFTER
+        member.due = self.clock.now() + (outcome.seconds if outcome and waits else 5.0)
+
+    def of(self, number: int) -> Member:
+        return self.members[f"uid-t-{number:03}"]
+
+    def ready(self) -> Counter[tuple[str, str]]:
+        return Counter(each.told("Ready")[:2] for each in self.members.values())
+
+
+@pytest.fixture
+def fleet(aws):
+    yield Fleet(aws, TENANTS)
+    aws.admin("PATCH", "settings", USUAL)
+
+
+@pytest.fixture
+def resting(fleet) -> Fleet:
+    """All are Ready and watched."""
+    fleet.run(900.0)
+    assert fleet.ready() == {("True", "Available"): TENANTS}
+    return fleet
+
+
+LISTS = ("ListDistributionTenants", "ListConnectionGroups")
+SLOW = ("VerifyDnsConfiguration", "GetDistribution", "DescribeCertificate", "GetConnectionGroup")
+"""What no list shows."""
+
+
+def test_at_rest_an_hour_costs_its_lists(resting):
+    calls = resting.run(HOUR)
+    assert calls["ListDistributionTenants"] == 60 * PAGES
+    assert calls["ListConnectionGroups"] == 60
+    # Once a day, each is read.
+    assert calls["GetDistributionTenant"] <= TENANTS / 6
+    assert set(calls) <= {*LISTS, *SLOW, "GetDistributionTenant", "ListTagsForResource"}, calls
+
+
+def test_nothing_is_written_to_kubernetes_at_rest(resting):
+    before = {uid: len(each.writes) for uid, each in resting.members.items()}
+    resting.run(HOUR)
+    assert {uid: len(each.writes) for uid, each in resting.members.items()} == before
+
+
+def test_a_restart_costs_its_lists(resting):
+    resting.start()
+    calls = resting.run(10.0)
+    assert calls["ListDistributionTenants"] == PAGES
+    assert calls["GetDistributionTenant"] == 0
+    assert resting.ready() == {("True", "Available"): TENANTS}
+
+
+def test_a_restart_finds_what_changed_meanwhile(resting):
+    resting.aws.edit("shop.t-007", Enabled=False)
+    resting.aws.edit("shop.t-008", Parameters=[{"Name": "tenantName", "Value": "other"}])
+    resting.start()
+    calls = resting.run(30.0)
+    assert calls["UpdateDistributionTenant"] == 2
+    assert calls["GetDistributionTenant"] < TENANTS / 2, calls
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"Enabled": False},
+        {"Parameters": [{"Name": "tenantName", "Value": "other"}]},
+        {"Domains": [{"Domain": "other.example.com"}]},
+    ],
+)
+def test_drift_is_found_by_the_next_list_and_repaired(resting, edit):
+    resting.aws.edit("shop.t-007", **edit)
+    calls = resting.run(INTERVAL + 30.0)
+    assert resting.woken.count("t-007") >= 1
+    assert calls["UpdateDistributionTenant"] == 1
+    assert calls["GetDistributionTenant"] <= 10
+    resting.run(300.0)
+    assert resting.ready() == {("True", "Available"): TENANTS}
+    tenant = next(each for each in resting.aws.tenants if each["Name"] == "shop.t-007")
+    assert tenant["Enabled"]
+
+
+def test_a_tenant_deleted_in_aws_is_missed_by_the_next_list_and_recreated(resting):
+    resting.aws.edit("shop.t-007", Enabled=False)
+    resting.aws.admin("POST", "clock", {"step": 600})
+    seen = resting.aws.calls.get_tenant("shop.t-007")
+    resting.aws.calls.delete_tenant(seen.id, seen.etag)
+    calls = resting.run(4 * INTERVAL)
+    assert calls["CreateDistributionTenant"] == 1
+    resting.run(600.0)
+    assert resting.ready() == {("True", "Available"): TENANTS}
+
+
+def test_a_changed_spec_is_applied_to_what_a_get_shows(resting):
+    member = resting.of(7)
+    member.edit(parameters={"tenantName": "gold"})
+    member.due = resting.clock.now()
+    calls = resting.run(1.0)
+    assert (calls["GetDistributionTenant"], calls["UpdateDistributionTenant"]) == (1, 1)
+
+
+def test_a_change_behind_an_old_list_is_not_overwritten_by_what_the_list_showed(resting):
+    """Someone else wrote since the last list: the update carries the ETag of a Get."""
+    resting.aws.edit("shop.t-007", Customizations={"GeoRestrictions": {"RestrictionType": "none"}})
+    member = resting.of(7)
+    member.edit(parameters={"tenantName": "gold"})
+    member.due = resting.clock.now()
+    calls = resting.run(1.0)
+    assert calls["GetDistributionTenant"] == 1
+    assert calls["UpdateDistributionTenant"] == 1
+
+
+def test_a_requested_reconcile_gets_it(resting):
+    member = resting.of(7)
+    member.edit(annotations={"crossplane.io/reconcile-requested-at": "now"})
+    member.due = resting.clock.now()
+    assert resting.run(1.0)["GetDistributionTenant"] == 1
+
+
+def test_one_with_its_own_poll_interval_is_polled(resting):
+    member = resting.of(7)
+    member.edit(annotations={"crossplane.io/poll-interval": "30s"})
+    member.due = resting.clock.now()
+    assert 9 <= resting.run(300.0)["GetDistributionTenant"] <= 11
+
+
+def test_a_deletion_gets_it(resting):
+    member = resting.of(7)
+    member.delete()
+    member.due = resting.clock.now()
+    calls = resting.run(1.0)
+    assert calls["GetDistributionTenant"] >= 1
+
+
+def test_where_lists_are_denied_each_is_polled(resting):
+    denied = {"code": "AccessDenied", "status": 403}
+    resting.aws.fault("ListDistributionTenants", every=True, **denied)
+    resting.run(4 * INTERVAL)
+    calls = resting.run(10 * INTERVAL)
+    assert 9 * TENANTS <= calls["GetDistributionTenant"] <= 11 * TENANTS
+    resting.aws.admin("DELETE", "faults")
+    resting.run(1200.0)
+    assert resting.run(600.0)["GetDistributionTenant"] == 0
+
+
+def test_a_tenant_without_a_list_of_its_own_writes_is_followed_until_it_rests(resting):
+    """After an update, lists from before it do not count, and the roll-out is polled."""
+    member = resting.of(7)
+    member.edit(parameters={"tenantName": "gold"})
+    member.due = resting.clock.now()
+    resting.aws.admin("PATCH", "settings", {"deploy_tenant_seconds": 100})
+    calls = resting.run(2 * INTERVAL)
+    assert member.told("Ready")[0] == "True"
+    assert calls["GetDistributionTenant"] >= 3
+    assert resting.run(600.0)["GetDistributionTenant"] <= 1
+
+
+def test_a_restart_reports_nothing_while_it_waits_for_the_first_list(resting):
+    before = {uid: len(each.journal) for uid, each in resting.members.items()}
+    resting.start()
+    resting.next_sweep = resting.clock.now() + 8.0
+    calls = resting.run(7.0)
+    assert calls["GetDistributionTenant"] == 0
+    resting.run(20.0)
+    told = [entry for uid, each in resting.members.items() for entry in each.journal[before[uid] :]]
+    assert [entry for entry in told if not entry.startswith("external")] == []
+
+
+def test_a_restart_does_not_wait_long_for_a_list_that_never_comes(resting):
+    resting.start()
+    resting.next_sweep = resting.clock.now() + HOUR
+    assert resting.run(70.0)["GetDistributionTenant"] == TENANTS
+
+
+def test_after_a_restart_a_changed_spec_waits_for_no_list(resting):
+    resting.of(7).edit(parameters={"tenantName": "gold"})
+    resting.start()
+    resting.next_sweep = resting.clock.now() + HOUR
+    assert resting.run(1.0)["UpdateDistributionTenant"] == 1
+
+
+@pytest.mark.parametrize(
+    ("forged", "gets"),
+    [
+        ({"parameters": {"tenantName": "forged"}}, 1),
+        ({"parameters": [1, 2]}, 1),
+        ({"parameters": {"tenantName": 7}}, 1),
+        ({"etag": "E999"}, 1),
+        ({"id": "dt_another"}, 1),
+        ({"customizations": {"webAcl": {"action": "disable"}}}, 1),
+        ({}, 0),
+    ],
+)
+def test_after_a_restart_a_status_that_does_not_fit_costs_a_get(resting, forged, gets):
+    member = resting.of(7)
+    stored = member.stored
+    stored["status"]["atProvider"] |= forged
+    member.objects.put(member.kind, stored)
+    resting.start()
+    calls = resting.run(10.0)
+    assert calls["GetDistributionTenant"] == gets
+    assert calls["UpdateDistributionTenant"] == 0
+
+
+def test_a_group_disabled_in_aws_is_noticed_by_the_next_list(resting):
+    resting.aws.admin("PATCH", "settings", {"group_disable_needs_no_tenants": False})
+    group = resting.of(7).stored["status"]["atProvider"]["connectionGroupId"]
+    seen = resting.aws.calls.get_group(group)
+    resting.aws.calls.update_group(seen.id, seen.etag, Group(name=seen.name, enabled=False))
+    resting.run(INTERVAL + 5.0)
+    assert resting.ready() == {("False", "ConnectionGroupDisabled"): TENANTS}
+    seen = resting.aws.calls.get_group(group)
+    resting.aws.calls.update_group(seen.id, seen.etag, Group(name=seen.name, enabled=True))
+    resting.run(3 * INTERVAL)
+    assert resting.ready() == {("True", "Available"): TENANTS}
