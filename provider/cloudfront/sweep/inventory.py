@@ -102,7 +102,7 @@ class Inventory:
             return self._clock.now() - self._swept
 
     @property
-    def awaited(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether the first sweep is still to come, and soon."""
         with self._lock:
             waiting = self._clock.now() < self._opened + _FIRST_SECONDS

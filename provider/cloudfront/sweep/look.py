@@ -90,7 +90,7 @@ class TenantLook:
         return self._afresh or own or mr.deleted or self._deep_checks.is_near(mr.uid)
 
     def _listed(self, mr: Managed, inventory: Inventory) -> ObservedTenant | None:
-        if inventory.awaited and _is_at_rest(mr):
+        if inventory.is_awaited and _is_at_rest(mr):
             words = "waiting for the first list of the account's tenants"
             raise NotYet(words, after=_FIRST + _SPREAD * share(mr.uid), quiet=True)
         return inventory.confirmed(str(mr.external_name), share(mr.uid), lambda row: _remembered(mr, row))

@@ -314,17 +314,17 @@ class TestFailures:
 
 class TestFirstList:
     def test_it_is_awaited_for_a_minute(self, lists):
-        assert lists.inventory.awaited
+        assert lists.inventory.is_awaited
         lists.clock.advance(60.0)
-        assert not lists.inventory.awaited
+        assert not lists.inventory.is_awaited
 
     def test_not_after_it_came(self, lists):
         lists.sweep()
-        assert not lists.inventory.awaited
+        assert not lists.inventory.is_awaited
 
     def test_not_after_it_failed(self, lists):
         lists.inventory.failed()
-        assert not lists.inventory.awaited
+        assert not lists.inventory.is_awaited
 
 
 def test_what_is_gone_takes_no_memory(lists):

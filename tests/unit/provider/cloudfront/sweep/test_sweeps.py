@@ -158,7 +158,7 @@ class TestWorth:
         assert world.aws.calls == ["tenants"] * 3
         world.sweep()
         assert world.aws.calls == ["tenants"] * 3
-        assert not world.inventory.awaited
+        assert not world.inventory.is_awaited
 
     def test_with_more_tenants_it_does(self):
         world = World(tenants=100, users=3)
@@ -204,7 +204,7 @@ class TestFailures:
         assert [each["log_level"] for each in logs] == ["warning"]
         assert "allow cloudfront:ListDistributionTenants" in logs[0]["event"]
         assert world.tally == [(ACCOUNT, "failed", None)] * 2
-        assert not world.inventory.awaited
+        assert not world.inventory.is_awaited
 
     def test_its_end_is_logged(self, world):
         world.aws.errors = [denied()]
