@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -353,7 +354,9 @@ class TestWrites:
     def test_a_write_that_fails_counts(self):
         clock = FakeClock(10.0)
         writes = Writes(clock)
-        with pytest.raises(OSError, match="lost"), writes.to("a"):
-            clock.advance(5.0)
+        write = ExitStack()
+        write.enter_context(writes.to("a"))
+        clock.advance(5.0)
+        with pytest.raises(OSError, match="lost"), write:
             raise OSError("lost")
         assert writes.last("a") == 15.0

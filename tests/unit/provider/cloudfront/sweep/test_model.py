@@ -1,7 +1,7 @@
 """Random histories of an account, its lists and resources that rely on them, on a virtual clock.
 
-AWS's lists lag behind, skip rows, repeat them, and fail. Others change, delete and create tenants; so does the
-provider. Whatever happens:
+AWS's lists lag behind, skip rows, repeat them, and fail. Others change, delete and create tenants; so does
+the provider. Whatever happens:
 
 1. what a resource takes for the state of its tenant is never older than the provider's last write to it;
 2. a tenant counts as gone only if a Get said so;
@@ -233,7 +233,7 @@ def test_the_histories_have_confirmed_looks():
     world = play([sweep, sweep])
     assert all(each.watched for each in world.resources.values())
     calls: list[str] = []
-    world.aws.now = lambda name: calls.append(name)  # type: ignore[method-assign,assignment]
+    world.aws.now = calls.append  # type: ignore[method-assign,assignment]
     for each in world.resources.values():
         each.look()
     assert calls == []
