@@ -328,3 +328,9 @@ def test_a_group_disabled_in_aws_is_noticed_by_the_next_list(resting):
     resting.aws.calls.update_group(seen.id, seen.etag, Group(name=seen.name, enabled=True))
     resting.run(3 * INTERVAL)
     assert resting.ready() == {("True", "Available"): TENANTS}
+
+
+def test_the_dns_of_each_is_checked_every_ten_minutes(resting):
+    resting.run(HOUR)
+    checks = resting.run(HOUR)["VerifyDnsConfiguration"]
+    assert 5 * TENANTS <= checks <= 7 * TENANTS

@@ -543,8 +543,8 @@ PROVIDER_AWS = (
     Mutation(
         "accounts do not know how many workers there are",
         "main.py",
-        "Instruments(manager.metrics.registry), settings.workers)",
-        "Instruments(manager.metrics.registry))",
+        "Accounts(clock, instruments, settings.workers, sweeps)",
+        "Accounts(clock, instruments, sweeps=sweeps)",
         "one silent endpoint takes all of four workers",
         ("unit/provider/test_defects.py",),
     ),
@@ -890,8 +890,8 @@ PROVIDER_AWS = (
     Mutation(
         "tenants of accounts that are left are counted for ever",
         "cloudfront/aws/metrics.py",
-        "        self.tenants.keep_only(accounts)\n",
-        "        pass\n",
+        "(self.calls, self.tenants, self.sweeps)",
+        "(self.calls, self.sweeps)",
         "the same, by drift",
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),

@@ -19,12 +19,12 @@ LIFE = (
     Mutation(
         "a tenant is known by its status alone",
         "cloudfront/clients/skeleton.py",
-        "        try:\n            seen = self._get(name)\n",
+        "        try:\n            seen = self._read(mr)\n",
         (
             '        if not mr.at_provider.get("id"):\n'
             "            return None\n"
             "        try:\n"
-            "            seen = self._get(name)\n"
+            "            seen = self._read(mr)\n"
         ),
         "a lost status leaves a live tenant that nobody manages, and its resource is stuck",
         (f"{_DEFECTS}::test_what_a_lost_creation_made_is_deleted_with_its_resource",),

@@ -285,8 +285,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a reconcile under way brings back what a config set that is gone",
         "cloudfront/account/sessions.py",
-        "            if self._went(config.uid):\n",
-        "            if False:\n",
+        "            if self._went(config.uid):\n                return shared\n",
+        "            if False:\n                return shared\n",
         "a rate limit that nobody can see slows the account down until a restart",
         PACE,
     ),

@@ -325,8 +325,8 @@ RECONCILER = (
     Mutation(
         "polls without jitter",
         "reconcile/reconciler.py",
-        "interval * self.deps.rng.uniform(1 - pace.jitter, 1 + pace.jitter)",
-        "interval",
+        "seconds * self.deps.rng.uniform(1 - jitter, 1 + jitter)",
+        "seconds",
         "ten thousand resources would be looked at in the same second",
         WRITES,
     ),

@@ -8,7 +8,33 @@ INFORMER = ("kube/test_informer.py",)
 GUARDS = ("reconcile/test_reconciler_guards.py",)
 DELETION = ("reconcile/test_reconciler_deletion.py",)
 
+LOOKS = ("reconcile/test_reconciler_looks.py",)
+
 RUNTIME_CONTRACT = (
+    Mutation(
+        "a client that notices changes itself is polled all the same",
+        "reconcile/reconciler.py",
+        "        if self.seen.watched_for is not None and self.seen.poll_after is None:\n",
+        "        if False:\n",
+        "ten thousand tenants at rest keep a core busy",
+        LOOKS,
+    ),
+    Mutation(
+        "a client that notices changes itself is not looked at when it asks",
+        "reconcile/reconciler.py",
+        " and self.seen.poll_after is None:\n",
+        ":\n",
+        "a roll-out is followed ten minutes later",
+        LOOKS,
+    ),
+    Mutation(
+        "a quiet wait is reported",
+        "reconcile/status_writer.py",
+        "        if cause.quiet:\n",
+        "        if False:\n",
+        "each restart writes thousands of events",
+        LOOKS,
+    ),
     Mutation(
         "what an external resource gave that is gone stops the next one",
         "reconcile/reconciler.py",

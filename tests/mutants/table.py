@@ -29,6 +29,7 @@ from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
+from tests.mutants.provider_sweep import PROVIDER_SWEEP
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.runtime_admission import RUNTIME_ADMISSION
 from tests.mutants.runtime_bounds import RUNTIME_BOUNDS
@@ -102,6 +103,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PLAN,
             *PROVIDER_READINGS,
             *PROVIDER_SUCCESSORS,
+            *PROVIDER_SWEEP,
         ),
         beside=(*_APIS, *_RUNTIME, *_EMULATOR),
     ),

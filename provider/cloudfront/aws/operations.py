@@ -40,6 +40,9 @@ class Feature(StrEnum):
     """Use tenants with their own web ACL."""
     VPC_ORIGINS = "VPC origins"
     """Use tenants of distributions whose origins are in a VPC."""
+    SWEEPS = "Lists of all tenants"
+    """Find out with one request per page of tenants whether any of them changed. Without this policy, the
+    provider makes a request per tenant and poll interval."""
     IMPORT = "edgetenants import"
     """Write manifests for existing tenants with `edgetenants import`."""
     IDENTITY = "Roles and accounts"
@@ -144,9 +147,10 @@ _ALL: Final = (
     ),
     _cloudfront(
         "ListDistributionTenants",
-        _F.IMPORT,
+        _F.SWEEPS,
         _R.ALL,
         Grant(_F.GROUPS, "cloudfront:ListDistributionTenants", _R.ALL),
+        Grant(_F.IMPORT, "cloudfront:ListDistributionTenants", _R.ALL),
     ),
     # What tenants depend on.
     _cloudfront(
@@ -155,7 +159,12 @@ _ALL: Final = (
         _R.GROUP,
         Grant(_F.GROUPS, "cloudfront:GetConnectionGroup", _R.GROUP),
     ),
-    _cloudfront("ListConnectionGroups", _F.ENDPOINTS, _R.ALL),
+    _cloudfront(
+        "ListConnectionGroups",
+        _F.ENDPOINTS,
+        _R.ALL,
+        Grant(_F.SWEEPS, "cloudfront:ListConnectionGroups", _R.ALL),
+    ),
     _cloudfront("GetDistribution", _F.ENDPOINTS, _R.DISTRIBUTION),
     _cloudfront("GetDistributionTenantByDomain", _F.DOMAINS, _R.TENANT),
     _cloudfront("ListDomainConflicts", _F.DOMAINS, _R.ALL),

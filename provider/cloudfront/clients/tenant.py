@@ -99,8 +99,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             deps.account.id,
         )
         self._hold = HeldDeletion(deps)
-        access, seconds = deps.account, deps.policy.poll_seconds
-        self._tenant = TenantLook(access.inventory, memory.deep_checks, memory.clock, seconds)
+        self._tenant = TenantLook(deps.account.inventory, memory, deps.policy.poll_seconds)
 
     # Observe.
 

@@ -136,6 +136,11 @@ class DnsTurns:
             self._turns[uid] = self._turn(now + _DNS_SECONDS, between)
             return True
 
+    def left(self, uid: str) -> float:
+        """Return the seconds until the next turn of a served tenant; 0 if it has none yet."""
+        with self._lock:
+            return max(0.0, self._turns.get(uid, float("-inf")) - self._clock.now())
+
     def forget(self, uid: str) -> None:
         """Forget a resource, and give its turns to the others."""
         with self._lock:

@@ -138,7 +138,8 @@ class Inventory:
                 return None
             now, got = self._clock.now(), self._got.get(row.seen.id)
             if got is not None:
-                return got.seen if now < got.asked + _CONFIRMED_SECONDS and self._confirms(row, got) else None
+                fresh = now < got.asked + _CONFIRMED_SECONDS
+                return got.seen if fresh and self._confirms(row, got) else None
             if now >= self._opened + share * _CONFIRMED_SECONDS:
                 return None
         return remembered(row.seen)

@@ -12,10 +12,9 @@ from typing import Final
 
 from edgetenants_runtime.api.annotations import POLL_INTERVAL
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
-from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.memory.schedules import DeepChecks
+from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
@@ -26,7 +25,7 @@ __all__ = ["TenantLook"]
 _POLLS: Final = 10.0
 _LONGEST: Final = 600.0
 """A watched resource is reconciled after this many poll intervals, at most this many seconds or one poll
-interval: what no list shows is due by then, such as its DNS."""
+interval, and when its DNS is to be checked: no list shows that."""
 _FIRST: Final = 1.0
 _SPREAD: Final = 4.0
 """Seconds after which a resource asks again for the first list of a process: the first number, and a share of
@@ -36,12 +35,9 @@ the second one."""
 class TenantLook:
     """The looks of one reconcile."""
 
-    def __init__(
-        self, inventory: Inventory | None, deep_checks: DeepChecks, clock: Clock, poll_seconds: float
-    ) -> None:
+    def __init__(self, inventory: Inventory | None, memory: AccountMemory, poll_seconds: float) -> None:
         """Without an `inventory`, each look is a Get."""
-        self._inventory, self._deep_checks = inventory, deep_checks
-        self._clock, self._poll_seconds = clock, poll_seconds
+        self._inventory, self._memory, self._poll_seconds = inventory, memory, poll_seconds
         self._afresh = False
         self.confirmed = False
         """The last look took no call."""
@@ -72,7 +68,7 @@ class TenantLook:
             if seen is not None and not differs(seen):
                 self.confirmed = True
                 return seen
-        asked = self._clock.now()
+        asked = self._memory.clock.now()
         seen = read(str(mr.external_name))
         self._inventory.got(seen, asked)
         return seen
@@ -82,12 +78,13 @@ class TenantLook:
         polled."""
         if self._inventory is None or POLL_INTERVAL in mr.annotations:
             return None
-        seconds = max(self._poll_seconds, min(_POLLS * self._poll_seconds, _LONGEST))
+        longest = min(_POLLS * self._poll_seconds, _LONGEST, self._memory.dns_turns.left(mr.uid))
+        seconds = max(self._poll_seconds, longest)
         return seconds if self._inventory.watch(_follower(mr), seen, 2 * seconds) else None
 
     def _needs_get(self, mr: Managed) -> bool:
         own = POLL_INTERVAL in mr.annotations or is_requested(mr)
-        return self._afresh or own or mr.deleted or self._deep_checks.is_near(mr.uid)
+        return self._afresh or own or mr.deleted or self._memory.deep_checks.is_near(mr.uid)
 
     def _listed(self, mr: Managed, inventory: Inventory) -> ObservedTenant | None:
         if inventory.is_awaited and _is_at_rest(mr):
