@@ -15,6 +15,7 @@ from provider.cloudfront.aws import calls
 from provider.cloudfront.aws.domain_calls import DomainCalls
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.group_calls import GroupCalls
+from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.certificates import Certificate, Request
@@ -359,7 +360,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
             assert work.__self__._everything_read() == "every kind that is served"
 
     monkeypatch.setattr(main, "Manager", Manager)
-    monkeypatch.setattr(main, "Instruments", lambda _: None)
+    monkeypatch.setattr(main, "Instruments", lambda _: Instruments())
     policy = options.policy(given(), "i")
     main.wire(None, None, options.settings(given("--workers=8")), policy)
     groups = ("cloudfront.m.edgetenants.io", "cloudfront.edgetenants.io")
