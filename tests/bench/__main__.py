@@ -3,7 +3,8 @@
 Arguments select benchmarks: `python -m tests.bench emulator function cold-start`. Without arguments, all run.
 
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
-[of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd]}.
+[of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
+[of sweep.Sweep]}.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, crowd, emulator, function, rotation
+from tests.bench import composition, crowd, emulator, function, rotation, sweep
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -21,10 +22,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "function": function.comparisons,
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
+SWEEP = "sweep"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -34,6 +36,7 @@ def main(names: Sequence[str]) -> None:
     rotated = rotation.turns() if ROTATION in chosen else []
     started = cold_starts() if COLD_START in chosen else []
     crowded = crowd.crowds() if CROWD in chosen else []
+    swept = sweep.sweeps() if SWEEP in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -42,12 +45,14 @@ def main(names: Sequence[str]) -> None:
         "rotations": [asdict(turn) for turn in rotated],
         "cold_starts": [asdict(s) for s in started],
         "crowds": [asdict(c) for c in crowded],
+        "sweeps": [asdict(s) for s in swept],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
     show_compositions(composed)
     show_rotations(rotated)
     show_cold_starts(started)
+    show_sweeps(swept)
     print(f"report: {report}")
 
 
@@ -88,6 +93,16 @@ def show_cold_starts(found: Iterable[ColdStart]) -> None:
         print(
             f"  CPU {s.cpu_seconds} s, memory {s.memory_mb} MB, {s.writes_per_resource} writes per resource"
         )
+
+
+def show_sweeps(found: Iterable[sweep.Sweep]) -> None:
+    for s in found:
+        print(f"{s.tenants} tenants at rest, with {s.name}")
+        print(
+            f"  {s.reads_per_tenant_and_hour:.2f} reads per tenant and hour; all calls of the hour: {s.hour}"
+        )
+        print(f"  a restart: {s.restart}")
+        print(f"  {s.drifted} changed in AWS: repaired after {s.drift_seconds:.0f} s, {s.drift}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

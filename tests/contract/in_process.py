@@ -28,11 +28,13 @@ _reached: dict[str, EmulatorServer] = {}
 @contextmanager
 def reaching(server: EmulatorServer) -> Iterator[None]:
     """Meanwhile, calls to this server use no socket."""
+    before = server.url in _reached
     _reached[server.url] = server
     try:
         yield
     finally:
-        del _reached[server.url]
+        if not before:
+            del _reached[server.url]
 
 
 def answer(method: str, url: str, headers: dict[str, str], body: bytes) -> Response | None:

@@ -1,24 +1,14 @@
-"""Many tenants of one account and their lists, with the runtime's own reconciler, against the emulator: what
-the calls are, and that nothing is missed. One thread plays the queue and the sweeps."""
+"""Many tenants of one account and their lists: what the calls are, and that nothing is missed."""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
-
 import pytest
 
-from edgetenants_runtime.reconcile.steps import Next
-from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.state.group import Group
-from provider.cloudfront.sweep.sweeps import Sweeps
-from tests.contract.emulated import DISTRIBUTION, Emulated
-from tests.contract.reconciled import Reconciled
-from tests.unit.provider.world import managed
+from tests.contract.fleet import INTERVAL, Fleet
 
 pytestmark = pytest.mark.usefixtures("without_sockets")
 
-INTERVAL = 60.0
 HOUR = 3600.0
 USUAL = {
     "page_size_default": 100,
@@ -31,101 +21,9 @@ PER_PAGE = 10
 PAGES = 3
 
 
-class Member(Reconciled):
-    """One of the resources. All have the accounts of the process in common."""
-
-    def __init__(self, obj: dict[str, Any], fleet: Fleet) -> None:
-        self.fleet = fleet
-        self.due = fleet.clock.now()
-        super().__init__(obj, fleet.aws)
-
-    def _connect(self) -> Any:
-        everyone = lambda: [each.mr for each in self.fleet.members.values() if each.mr]  # noqa: E731
-        return self.connect(
-            self.configs, self.fleet.accounts, installation=self.installation, everyone=everyone
-        )
-
-
-class Fleet:
-    """The resources, their queue, and the sweeps."""
-
-    def __init__(self, aws: Emulated, tenants: int) -> None:
-        self.aws, self.clock = aws, aws.clock
-        aws.admin("PATCH", "settings", {"page_size_default": PER_PAGE, "page_size_max": PER_PAGE})
-        self.members: dict[str, Member] = {}
-        self.start()
-        for number in range(tenants):
-            name = f"t-{number:03}"
-            obj = managed(
-                {
-                    "distributionId": DISTRIBUTION,
-                    "domains": [f"{name}.example.com"],
-                    "parameters": {"tenantName": name},
-                },
-                uid=f"uid-{name}",
-                annotations={"crossplane.io/external-name": f"shop.{name}"},
-            )
-            obj["metadata"]["name"] = name
-            self.members[obj["metadata"]["uid"]] = Member(obj, self)
-
-    def start(self) -> None:
-        """A new process: nothing is remembered."""
-        self.woken: list[str] = []
-        self.sweeps = Sweeps(
-            self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
-        )
-        self.accounts = Accounts(self.clock, sweeps=self.sweeps)
-        self.next_sweep = self.clock.now()
-        for each in self.members.values():
-            each.restart()
-            each.due = self.clock.now()
-
-    def _wake(self, followers: Any) -> None:
-        for follower in followers:
-            self.woken.append(follower.key.name)
-            self.members[follower.uid].due = self.clock.now()
-
-    def run(self, seconds: float) -> Counter[str]:
-        """Let time pass; return the calls that were made."""
-        self.aws.admin("DELETE", "calls")
-        end = self.clock.now() + seconds
-        while True:
-            first = min(self.members.values(), key=lambda each: each.due)
-            moment = min(first.due, self.next_sweep)
-            if moment > end:
-                self._pass(end - self.clock.now())
-                return Counter(self.aws.journal)
-            self._pass(moment - self.clock.now())
-            if self.next_sweep <= first.due:
-                self._sweep()
-            else:
-                self._reconcile(first)
-
-    def _pass(self, seconds: float) -> None:
-        if seconds > 0:
-            self.clock.advance(seconds)
-            self.aws.admin("POST", "clock", {"step": seconds})
-
-    def _sweep(self) -> None:
-        after = [self.sweeps.round(caller) for caller in list(self.sweeps._callers)]
-        self.next_sweep = self.clock.now() + (min(after) if after else 1.0)
-
-    def _reconcile(self, member: Member) -> None:
-        outcome = member.reconcile()
-        # A call takes time.
-        self._pass(0.01)
-        waits = outcome is not None and outcome.next is Next.AFTER
-        member.due = self.clock.now() + (outcome.seconds if outcome and waits else 5.0)
-
-    def of(self, number: int) -> Member:
-        return self.members[f"uid-t-{number:03}"]
-
-    def ready(self) -> Counter[tuple[str, str]]:
-        return Counter(each.told("Ready")[:2] for each in self.members.values())
-
-
 @pytest.fixture
 def fleet(aws):
+    aws.admin("PATCH", "settings", {"page_size_default": PER_PAGE, "page_size_max": PER_PAGE})
     yield Fleet(aws, TENANTS)
     aws.admin("PATCH", "settings", USUAL)
 
@@ -209,7 +107,7 @@ def test_a_tenant_deleted_in_aws_is_missed_by_the_next_list_and_recreated(restin
 def test_a_changed_spec_is_applied_to_what_a_get_shows(resting):
     member = resting.of(7)
     member.edit(parameters={"tenantName": "gold"})
-    member.due = resting.clock.now()
+    resting.wake(member)
     calls = resting.run(1.0)
     assert (calls["GetDistributionTenant"], calls["UpdateDistributionTenant"]) == (1, 1)
 
@@ -219,7 +117,7 @@ def test_a_change_behind_an_old_list_is_not_overwritten_by_what_the_list_showed(
     resting.aws.edit("shop.t-007", Customizations={"GeoRestrictions": {"RestrictionType": "none"}})
     member = resting.of(7)
     member.edit(parameters={"tenantName": "gold"})
-    member.due = resting.clock.now()
+    resting.wake(member)
     calls = resting.run(1.0)
     assert calls["GetDistributionTenant"] == 1
     assert calls["UpdateDistributionTenant"] == 1
@@ -228,21 +126,21 @@ def test_a_change_behind_an_old_list_is_not_overwritten_by_what_the_list_showed(
 def test_a_requested_reconcile_gets_it(resting):
     member = resting.of(7)
     member.edit(annotations={"crossplane.io/reconcile-requested-at": "now"})
-    member.due = resting.clock.now()
+    resting.wake(member)
     assert resting.run(1.0)["GetDistributionTenant"] == 1
 
 
 def test_one_with_its_own_poll_interval_is_polled(resting):
     member = resting.of(7)
     member.edit(annotations={"crossplane.io/poll-interval": "30s"})
-    member.due = resting.clock.now()
+    resting.wake(member)
     assert 9 <= resting.run(300.0)["GetDistributionTenant"] <= 11
 
 
 def test_a_deletion_gets_it(resting):
     member = resting.of(7)
     member.delete()
-    member.due = resting.clock.now()
+    resting.wake(member)
     calls = resting.run(1.0)
     assert calls["GetDistributionTenant"] >= 1
 
@@ -262,7 +160,7 @@ def test_a_tenant_without_a_list_of_its_own_writes_is_followed_until_it_rests(re
     """After an update, lists from before it do not count, and the roll-out is polled."""
     member = resting.of(7)
     member.edit(parameters={"tenantName": "gold"})
-    member.due = resting.clock.now()
+    resting.wake(member)
     resting.aws.admin("PATCH", "settings", {"deploy_tenant_seconds": 100})
     calls = resting.run(2 * INTERVAL)
     assert member.told("Ready")[0] == "True"

@@ -1,0 +1,136 @@
+"""Many tenants of one account in one process, with the runtime's own reconciler: one thread plays their queue
+and the sweeps, on the virtual clock of the emulator."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import Any
+
+from edgetenants_runtime.reconcile.steps import Next
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.sweep.sweeps import Sweeps
+from tests.contract.emulated import DISTRIBUTION, Emulated
+from tests.contract.reconciled import Reconciled
+from tests.unit.provider.world import managed
+
+INTERVAL = 60.0
+
+
+class Member(Reconciled):
+    """One of the resources. All have the accounts of the process in common."""
+
+    def __init__(self, obj: dict[str, Any], fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.uid = obj["metadata"]["uid"]
+        super().__init__(obj, fleet.aws)
+
+    def _connect(self) -> Any:
+        return self.connect(
+            self.configs,
+            self.fleet.accounts,
+            installation=self.installation,
+            everyone=lambda: [each.mr for each in self.fleet.members.values() if each.mr],
+        )
+
+
+class Fleet:
+    """The resources, their queue, and the sweeps."""
+
+    def __init__(self, aws: Emulated, tenants: int, *, sweeps: bool = True) -> None:
+        self.aws, self.clock, self._with_sweeps = aws, aws.clock, sweeps
+        self.members: dict[str, Member] = {}
+        self.reconciles = 0
+        self.start()
+        for number in range(tenants):
+            member = Member(_tenant(f"t-{number:03}"), self)
+            self.members[member.uid] = member
+            self.wake(member)
+
+    def start(self) -> None:
+        """A new process: nothing is remembered."""
+        self.woken: list[str] = []
+        self._due: dict[str, float] = {}
+        self._queue: list[tuple[float, int, str]] = []
+        self._order = 0
+        self.sweeps = Sweeps(
+            self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
+        )
+        self.accounts = Accounts(self.clock, sweeps=self.sweeps if self._with_sweeps else None)
+        self.next_sweep = self.clock.now()
+        for each in self.members.values():
+            each.restart()
+            self.wake(each)
+
+    def wake(self, member: Member, seconds: float = 0.0) -> None:
+        """Reconcile it after that many seconds."""
+        self._order += 1
+        self._due[member.uid] = self.clock.now() + seconds
+        heapq.heappush(self._queue, (self._due[member.uid], self._order, member.uid))
+
+    def run(self, seconds: float) -> Counter[str]:
+        """Let time pass; return the calls that were made."""
+        self.aws.admin("DELETE", "calls")
+        end = self.clock.now() + seconds
+        while min(self._next_due(), self.next_sweep) <= end:
+            moment = min(self._next_due(), self.next_sweep)
+            self.pass_time(moment - self.clock.now())
+            if self.next_sweep <= self._next_due():
+                self._sweep()
+            else:
+                self._reconcile(self.members[heapq.heappop(self._queue)[2]])
+        self.pass_time(end - self.clock.now())
+        return Counter(self.aws.journal)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass for the provider and in AWS."""
+        if seconds > 0:
+            self.clock.advance(seconds)
+            self.aws.admin("POST", "clock", {"step": seconds})
+
+    def of(self, number: int) -> Member:
+        """The resource with that number."""
+        return self.members[f"uid-t-{number:03}"]
+
+    def ready(self) -> Counter[tuple[str, str]]:
+        """Status and reason of Ready, counted."""
+        return Counter(each.told("Ready")[:2] for each in self.members.values())
+
+    def _next_due(self) -> float:
+        while self._queue:
+            due, _, uid = self._queue[0]
+            if self._due.get(uid) == due:
+                return due
+            heapq.heappop(self._queue)
+        return float("inf")
+
+    def _wake(self, followers: Any) -> None:
+        for follower in followers:
+            self.woken.append(follower.key.name)
+            self.wake(self.members[follower.uid])
+
+    def _sweep(self) -> None:
+        after = [self.sweeps.round(caller) for caller in list(self.sweeps._callers)]
+        self.next_sweep = self.clock.now() + (min(after) if after else 1.0)
+
+    def _reconcile(self, member: Member) -> None:
+        self.reconciles += 1
+        outcome = member.reconcile()
+        # A call takes time.
+        self.pass_time(0.01)
+        waits = outcome is not None and outcome.next is Next.AFTER
+        self.wake(member, outcome.seconds if outcome and waits else 5.0)
+
+
+def _tenant(name: str) -> dict[str, Any]:
+    obj = managed(
+        {
+            "distributionId": DISTRIBUTION,
+            "domains": [f"{name}.example.com"],
+            "parameters": {"tenantName": name},
+        },
+        uid=f"uid-{name}",
+        annotations={"crossplane.io/external-name": f"shop.{name}"},
+    )
+    obj["metadata"]["name"] = name
+    return obj
