@@ -35,6 +35,7 @@ def test_fifty_claims_become_ready_with_few_writes_are_quiet_and_follow_their_pl
     plans: Object = {"crowd": {"distributionId": "E1EDGETENANTS", "parameters": {"tier": "one"}}}
     with added_plans(world, plans):
         live_and_quiet(claims, world)
+        restart_with_a_list(world)
 
         world.emulator.set_rate(30)
         plans["crowd"]["parameters"]["tier"] = "two"
@@ -88,6 +89,18 @@ def live_and_quiet(claims: Claims, world: World) -> None:
     assert set(calls) <= {"GetDistributionTenant"}, f"more than the sweep: {calls}"
     # Each is read once a day of the fast clock, too.
     assert calls["GetDistributionTenant"] <= COUNT / 10
+    assert provider_writes(world, audit_before) == []
+
+
+def restart_with_a_list(world: World) -> None:
+    """A new provider reads none of the tenants that a list shows as they were, and writes nothing."""
+    calls_before, audit_before = world.emulator.calls()["total"], audit_length(world)
+    world.processes.kill("provider")
+    world.processes.start("provider")
+    time.sleep(15)
+    calls = Counter(c["operation"] for c in world.emulator.calls(since=calls_before)["calls"])
+    assert calls["ListDistributionTenants"] == 1, calls
+    assert calls["GetDistributionTenant"] <= COUNT / 10, calls
     assert provider_writes(world, audit_before) == []
 
 
