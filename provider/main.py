@@ -175,7 +175,7 @@ def sweeping(clock: Clock, settings: Settings, tenants: Sequence[Controller], ta
     def wake(followers: Iterable[Follower]) -> None:
         controllers = {each.kind.api_version: each for each in tenants}
         for follower in followers:
-            controllers[follower.api_version].enqueue(follower.key, Priority.LOW)
+            controllers[follower.api_version].enqueue(follower.key, Priority.DRIFT)
 
     return Sweeps(clock, settings.poll_interval, users=users, wake=wake, tally=tally)
 

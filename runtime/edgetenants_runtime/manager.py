@@ -188,7 +188,13 @@ class Manager:
         )
         name, limits = (
             controller_name(kind),
-            Limits(own.workers, own.timeout, self._may_act, self.everything_read),
+            Limits(
+                own.workers,
+                own.timeout,
+                self._may_act,
+                self.everything_read,
+                now=self._client.server_time.now,
+            ),
         )
         queue: WorkQueue[ObjectKey] = WorkQueue(
             self._clock,

@@ -173,12 +173,12 @@ def test_what_is_asked_for_again_and_again_in_a_moment_is_reconciled_once(
     serve(api, named("a"))
     controller, key = manager._controllers[0], ObjectKey("shop", "a")
     controller.enqueue_after(key, 0.0)
-    assert controller.depth == 0, "before its start, it reconciles all anyway"
+    assert len(controller.queue) == 0, "before its start, it reconciles all anyway"
     manager.start()
     until(lambda: outside.observed == ["a"] and not controller.processing)
     for _ in range(50):
         controller.enqueue_after(key, 0.2)
-    assert controller.depth == 0
+    assert len(controller.queue) == 0
     assert controller.queue.delayed <= 2, "the other one is its next poll"
     until(lambda: len(outside.observed) == 2)
 

@@ -6,12 +6,13 @@ import contextlib
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import structlog
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.clock import Clock, SystemClock
+from edgetenants_runtime.clock import Clock, SystemClock, utc_now
 from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
@@ -19,9 +20,11 @@ from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, Provide
 from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
 from edgetenants_runtime.process.stacks import stack_of
 from edgetenants_runtime.providerconfigs import ProviderConfigs
+from edgetenants_runtime.queueing.following import Course, Following
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
 from edgetenants_runtime.reconcile.reconciler import Reconciler
 from edgetenants_runtime.reconcile.steps import Next, Outcome
+from edgetenants_runtime.reconcile.unsettled import awaits, news
 
 __all__ = [
     "BY_PROVIDER_CONFIG",
@@ -78,6 +81,8 @@ class Limits:
     """Called before the first reconcile only."""
     clock: Clock = field(default_factory=SystemClock)
     """Real time, for the timeout."""
+    now: Callable[[], datetime] = utc_now
+    """The time to compare with what the API server wrote; see `kube.server_time`."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ class Controller:
         self._limits, self._instruments = limits, instruments
         self._configs: ProviderConfigs | None = None
         self._clock = limits.clock
+        self._following: Following[ObjectKey] = Following(queue.clock)
         self._stopping = threading.Event()
         self._active = False
         self._lock = threading.Lock()
@@ -169,33 +175,50 @@ class Controller:
         return self.informer.cache.objects()
 
     @property
-    def depth(self) -> int:
+    def depths(self) -> Mapping[Priority, int]:
         """See `metrics.Observed`."""
-        return len(self.queue)
+        return self.queue.depths
 
     @property
     def processing(self) -> list[float]:
         """See `metrics.Observed`."""
         return self.queue.processing
 
-    def enqueue(self, key: ObjectKey, priority: Priority = Priority.HIGH) -> None:
-        """Requeue the resource: something that it depends on has changed."""
+    def enqueue(self, key: ObjectKey, priority: Priority = Priority.CHANGE) -> None:
+        """Requeue the resource: something that it depends on has changed, and someone waits for that. With
+        DRIFT, its external resource has changed, as its client noticed. Before the start of the workers, this
+        does nothing: they begin with all resources."""
         if self._active:
             self.queue.add(key, priority)
 
-    def enqueue_after(self, key: ObjectKey, seconds: float) -> None:
+    def enqueue_after(self, key: ObjectKey, seconds: float, priority: Priority = Priority.CHANGE) -> None:
         """As `enqueue`, after real seconds in which further changes cost nothing."""
         if self._active:
-            self.queue.add_after_real(key, seconds, Priority.HIGH)
+            self.queue.add_after_real(key, seconds, priority)
 
     def on_change(self, change: ObjectChange) -> None:
         """Handle a change of a managed resource."""
         if change.new is None:
             self._let_go(change.key, Managed(change.old or {}).uid)
         elif change.type is ChangeType.LISTED:
-            self.enqueue(change.key, Priority.LOW)
+            self._found(Managed(change.new))
         elif self._is_news(change):
-            self.enqueue(change.key)
+            self._asked(Managed(change.new))
+
+    def _asked(self, mr: Managed) -> None:
+        """Another client wants something else of the resource."""
+        if self._active:
+            self._following.asked(mr.key, news(mr))
+        self.enqueue(mr.key, news(mr))
+
+    def _found(self, mr: Managed) -> None:
+        """The resource was found in a list; it may have been edited or deleted while no one looked."""
+        if not self._active:
+            return
+        priority = awaits(mr, self._limits.now())
+        if priority is not Priority.POLL:
+            self._following.asked(mr.key, priority)
+        self.queue.add(mr.key, priority)
 
     def _is_news(self, change: ObjectChange) -> bool:
         """Another client changed what the resource asks for."""
@@ -207,7 +230,8 @@ class Controller:
     def on_config_change(self, config: ProviderConfigKey) -> None:
         """Handle a change of a provider config."""
         for key in self.informer.cache.keys_by_index(BY_PROVIDER_CONFIG, str(config)):
-            self.enqueue(key, Priority.LOW)
+            # Thousands may use it. What awaits it, such as a new resource, keeps its priority.
+            self.enqueue(key, self._following.priority(key))
 
     def look_for_overdue(self) -> None:
         """Log reconciles that exceed their timeout, and replace their workers. Call it about every second."""
@@ -240,8 +264,8 @@ class Controller:
             return
         # First activate, then add all known keys, so that no change in between is lost.
         self._active = True
-        for key in self.informer.cache.keys():  # noqa: SIM118 - not a dict
-            self.queue.add(key, Priority.LOW)
+        for obj in self.informer.cache.objects():
+            self._found(Managed(obj))
         for _ in range(self._limits.workers):
             self._start_worker()
 
@@ -284,10 +308,10 @@ class Controller:
         except StandDown as stand_down:
             _log.info("left for the leader", **self._names(key), before=str(stand_down))
             # This process may turn out to be it, after a step of the clock.
-            self.queue.retry_real(key)
+            self.queue.retry_real(key, self._following.priority(key))
         except BaseException:  # noqa: BLE001 - no exception may stop the worker, not even SystemExit
             # First the back-off: logging may fail too, if memory is short or a text is broken.
-            self.queue.retry(key)
+            self.queue.retry(key, self._following.priority(key))
             with contextlib.suppress(Exception):
                 self._instruments.reconciles.stumbled()
                 _log.exception("reconcile raised an exception, backing off", **self._names(key))
@@ -307,11 +331,11 @@ class Controller:
             return
         if not self._limits.may_act():
             raise StandDown("the reconcile")
-        mr = Managed(obj)
+        mr, course = Managed(obj), self._following.course(key)
         with structlog.contextvars.bound_contextvars(**self._names(key)):
             outcome = self._timed(mr)
             _log.debug("reconciled", next=str(outcome.next), seconds=round(outcome.seconds, 1))
-        self._schedule(key, outcome)
+        self._schedule(key, outcome, course)
         self._look_back(mr)
 
     def _timed(self, mr: Managed) -> Outcome:
@@ -335,6 +359,7 @@ class Controller:
 
     def _let_go(self, key: ObjectKey, uid: str) -> None:
         self.queue.remove(key)
+        self._following.forget(key)
         self._reconciler.forget(uid)
         self._instruments.resources.forget(uid)
 
@@ -345,23 +370,36 @@ class Controller:
         now = Managed(stored) if stored and Managed(stored).uid == mr.uid else None
         if stored is None:
             self.queue.remove(mr.key)
+            self._following.forget(mr.key)
         if now is None:
             self._reconciler.forget(mr.uid)
         self._instruments.resources.after(mr, now)
 
-    def _schedule(self, key: ObjectKey, outcome: Outcome) -> None:
+    def _schedule(self, key: ObjectKey, outcome: Outcome, course: Course | None) -> None:
+        """`course` is what the resource followed when the reconcile began."""
+        if outcome.settled:
+            self._following.settled(key, course)
+        elif outcome.made is not None:
+            self._following.made(key, outcome.made)
         match outcome.next:
             case Next.BACKOFF:
-                self.queue.retry(key)
+                self.queue.retry(key, self._following.priority(key))
             case Next.REAL_BACKOFF:
-                self.queue.retry_real(key)
+                self.queue.retry_real(key, self._following.priority(key))
             case Next.SOON:
-                self.queue.add_soon(key)
+                self._overtaken(key)
             case Next.AFTER:
                 self.queue.forget(key)
-                self.queue.add_after(key, outcome.seconds)
+                self.queue.add_after(key, outcome.seconds, self._following.priority(key))
             case Next.NEVER:
                 self.queue.forget(key)
+
+    def _overtaken(self, key: ObjectKey) -> None:
+        """Another client's change came with the response to a write; the watch does not report it again."""
+        obj = self.informer.cache.get(key)
+        if obj is not None:
+            self._following.asked(key, news(Managed(obj)))
+        self.queue.add_soon(key, self._following.priority(key))
 
     def _names(self, key: ObjectKey) -> dict[str, str]:
         return {"kind": self.kind.kind, "namespace": key.namespace, "name": key.name}

@@ -8,7 +8,7 @@ collectors to `Metrics.registry`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -28,6 +28,7 @@ from edgetenants_runtime.process.instruments import (
     QueueMetrics,
     is_true,
 )
+from edgetenants_runtime.queueing.queue import Priority
 
 __all__ = ["Metrics", "Observed"]
 
@@ -41,8 +42,8 @@ class Observed(Protocol):
         ...
 
     @property
-    def depth(self) -> int:
-        """The number of keys that are ready."""
+    def depths(self) -> Mapping[Priority, int]:
+        """The number of keys that are ready, by priority."""
         ...
 
     @property
@@ -160,7 +161,11 @@ class _AtScrape(Collector):
 
     def _queues(self) -> Iterator[Metric]:
         labels = ["name", "controller"]
-        depth = GaugeMetricFamily("workqueue_depth", "Current depth of the work queue.", labels=labels)
+        depth = GaugeMetricFamily(
+            "workqueue_depth",
+            "Current depth of the work queue, by priority.",
+            labels=[*labels, "priority"],
+        )
         unfinished = GaugeMetricFamily(
             "workqueue_unfinished_work_seconds",
             "Seconds of work in progress, summed over all workers.",
@@ -173,7 +178,8 @@ class _AtScrape(Collector):
         )
         for _, name, observed in self.controllers:
             processing = observed.processing
-            depth.add_metric([name, name], observed.depth)
+            for priority, waiting in observed.depths.items():
+                depth.add_metric([name, name, priority.name.lower()], waiting)
             unfinished.add_metric([name, name], sum(processing))
             longest.add_metric([name, name], max(processing, default=0.0))
         yield from (depth, unfinished, longest)

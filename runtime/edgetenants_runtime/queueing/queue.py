@@ -1,13 +1,19 @@
 """The work queue: decides which object is reconciled next.
 
-    add ──────────► ready (high │ low) ──get──► processing ──done──► gone
-                        ▲                            │
-    add_after ► waiting ┘ due                        └─ added meanwhile: ready again
+    add ──────────► ready (change │ deletion │ drift │ poll) ──get──► processing ──done──► gone
+                        ▲                                                │
+    add_after ► waiting ┘ due                                            └─ added meanwhile: ready again
 
 A key is at most once in each box, so a burst of changes costs one reconcile, and a key is never processed
-twice at the same time. Within a priority, the shares (namespaces) are served in turn. A share gets another
-worker only while more workers are free than it has: the first share gets half of them, the next half of the
-rest, and so on. A share without a worker finds a free one, unless there are as many busy shares as halvings.
+twice at the same time.
+
+The highest priority goes first. None waits for ever: a lower one that was passed over a number of times in a
+row is served next (`WorkQueue.PASSED_OVER`).
+
+Within a priority, the shares (namespaces) are served in turn. A share gets another worker only while more
+workers are free than it has: the first share gets half of them, the next half of the rest, and so on. A share
+without a worker finds a free one, unless there are as many busy shares as halvings. While the keys of other
+shares take all workers, a share has one worker, whatever the priority of its keys.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import itertools
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from enum import IntEnum
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -31,12 +37,16 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Priority(IntEnum):
-    """The priority of ready keys."""
+    """What a key waits for. Keys of the highest priority go first."""
 
-    LOW = 0
-    """Polls and relists: no user waits for them."""
-    HIGH = 1
-    """The object was changed or deleted."""
+    POLL = 0
+    """A periodic poll, or the list of a settled resource: no one waits for it."""
+    DRIFT = 1
+    """Something outside has changed, or the repair of such a change is followed."""
+    DELETION = 2
+    """The object is being deleted: a user waits for it, and meanwhile the object does no harm."""
+    CHANGE = 3
+    """The object is new, or it was edited, or such a change is followed until the resource has settled."""
 
 
 class Tally(Protocol):
@@ -123,12 +133,14 @@ class _Delays(Generic[Key]):
 
 
 class WorkQueue(Generic[Key]):
-    """De-duplicating queue with per-key order, delays, per-key back-off, two priorities and fair shares.
+    """De-duplicating queue with per-key order, delays, per-key back-off, priorities and fair shares.
 
     Thread-safe."""
 
-    HIGH_IN_A_ROW = 4
-    """The number of high-priority keys that are served before a waiting low-priority one."""
+    PASSED_OVER: Final[Mapping[Priority, int]] = {Priority.DELETION: 4, Priority.DRIFT: 8, Priority.POLL: 4}
+    """The number of keys of other priorities that are served in a row while one of this priority waits. So
+    polls have at least a fifth of the reconciles. Of several priorities whose turn it is, the lowest goes
+    first. If all keys of a priority belong to shares that get no further worker at present, it waits on."""
     FIRST_RETRY = 1.0
     """Seconds. Each further back-off of a key is twice as long, up to LONGEST_RETRY."""
     LONGEST_RETRY = 60.0
@@ -161,37 +173,42 @@ class WorkQueue(Generic[Key]):
         self._alarm: threading.Timer | None = None
         self._alarm_due = 0.0
         self._failures: dict[Key, int] = {}
-        self._served_high = 0
+        self._passed_over = dict.fromkeys(Priority, 0)
         self._stopping = False
 
-    def add(self, key: Key, priority: Priority = Priority.HIGH) -> None:
+    @property
+    def clock(self) -> Clock:
+        """The injected clock, which times delays and back-off."""
+        return self._delays.clock
+
+    def add(self, key: Key, priority: Priority = Priority.CHANGE) -> None:
         """Process the key as soon as a worker is free."""
         with self._changed:
             self._make_ready(key, priority)
             self._changed.notify()
 
-    def add_after(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+    def add_after(self, key: Key, delay: float, priority: Priority = Priority.POLL) -> None:
         """Process the key after `delay` seconds of the injected clock; an earlier time wins."""
         self._delay(self._delays, key, delay, priority)
 
-    def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.LOW) -> None:
+    def add_after_real(self, key: Key, delay: float, priority: Priority = Priority.POLL) -> None:
         """Process the key after `delay` real seconds: for retries of API server requests."""
         self._delay(self._real_delays, key, delay, priority)
 
-    def add_soon(self, key: Key) -> None:
+    def add_soon(self, key: Key, priority: Priority = Priority.CHANGE) -> None:
         """Process the key in a moment, in real time: what it waits for arrives shortly."""
-        self.add_after_real(key, self._rng.uniform(0.05, 0.2), Priority.HIGH)
+        self.add_after_real(key, self._rng.uniform(0.05, 0.2), priority)
 
-    def retry(self, key: Key) -> float:
+    def retry(self, key: Key, priority: Priority = Priority.POLL) -> float:
         """Process the key after its back-off, in seconds of the injected clock; return the delay."""
         delay = self._next_backoff(key)
-        self.add_after(key, delay)
+        self.add_after(key, delay, priority)
         return delay
 
-    def retry_real(self, key: Key) -> float:
+    def retry_real(self, key: Key, priority: Priority = Priority.POLL) -> float:
         """Process the key after its back-off, in real seconds; return the delay."""
         delay = self._next_backoff(key)
-        self.add_after_real(key, delay)
+        self.add_after_real(key, delay, priority)
         return delay
 
     def forget(self, key: Key) -> None:
@@ -263,6 +280,12 @@ class WorkQueue(Generic[Key]):
             return sum(len(ready) for ready in self._ready.values())
 
     @property
+    def depths(self) -> dict[Priority, int]:
+        """The number of keys that are ready, by priority; highest first."""
+        with self._changed:
+            return {priority: len(self._ready[priority]) for priority in reversed(Priority)}
+
+    @property
     def delayed(self) -> int:
         """The number of delayed keys."""
         with self._changed:
@@ -293,11 +316,12 @@ class WorkQueue(Generic[Key]):
         if key in self._processing:
             self._again[key] = max(priority, self._again.get(key, priority))
             return
-        if key in self._ready[Priority.HIGH]:
-            return
-        if priority is Priority.HIGH:
-            self._ready[Priority.LOW].discard(key)
-        self._ready[priority].put(key)
+        before = next((each for each, ready in self._ready.items() if key in ready), None)
+        if before is not None and before < priority:
+            self._ready[before].discard(key)
+            before = None
+        if before is None:
+            self._ready[priority].put(key)
 
     def _promote_due(self) -> None:
         for delays in (self._delays, self._real_delays):
@@ -306,14 +330,18 @@ class WorkQueue(Generic[Key]):
 
     def _pick(self) -> Key | None:
         full = self._full()
-        if self._served_high < self.HIGH_IN_A_ROW or not self._ready[Priority.LOW]:
-            key = self._ready[Priority.HIGH].take(full)
+        overdue = [p for p, most in self.PASSED_OVER.items() if self._passed_over[p] >= most]
+        for priority in (*sorted(overdue), *reversed(Priority)):
+            key = self._ready[priority].take(full)
             if key is not None:
-                self._served_high += 1
+                self._count_passed_over(priority)
                 return key
-        self._served_high = 0
-        key = self._ready[Priority.LOW].take(full)
-        return key if key is not None else self._ready[Priority.HIGH].take(full)
+        return None
+
+    def _count_passed_over(self, served: Priority) -> None:
+        for priority, ready in self._ready.items():
+            waits = len(ready) > 0 and priority is not served
+            self._passed_over[priority] = self._passed_over[priority] + 1 if waits else 0
 
     def _full(self) -> frozenset[Hashable]:
         """The shares that get no further worker at present."""

@@ -24,9 +24,11 @@ from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, NotServed
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ManagedKind
+from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.reconcile.collaborators import Collaborators
 from edgetenants_runtime.reconcile.status_writer import StatusWriter
 from edgetenants_runtime.reconcile.steps import Next, Outcome, Step, StepFailed, step
+from edgetenants_runtime.reconcile.unsettled import has_new_spec, is_settled
 from edgetenants_runtime.rules import immutable, late_init, meta, policies
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.rules.policies import Permissions
@@ -149,6 +151,10 @@ class _Pass(StatusWriter):
         """The creation was not sent, as the runtime could not announce it."""
         self.later = Resolved({})
         """The result of the references."""
+        self.spec_is_new = has_new_spec(mr)
+        """The spec has changed since the last reconcile: what differs is not drift."""
+        self.made: Priority | None = None
+        """See `Outcome`."""
 
     def run(self) -> Outcome:
         try:
@@ -156,7 +162,7 @@ class _Pass(StatusWriter):
                 outcome = self.steps()
         except StepFailed as failure:
             outcome = self.failed(failure)
-        return Outcome(Next.SOON) if self.overtaken else outcome
+        return replace(Outcome(Next.SOON) if self.overtaken else outcome, made=self.made)
 
     def steps(self) -> Outcome:
         if self.mr.paused:
@@ -243,7 +249,7 @@ class _Pass(StatusWriter):
         # A pause in spec counts as observed. A spec that changes while the annotation pauses it waits.
         asked = not self.mr.management_policies
         self.report(*(() if asked else self.waiting(paused.message)), synced=paused, acted_upon=asked)
-        return Outcome(Next.NEVER)
+        return Outcome(Next.NEVER, settled=True)
 
     def paused_by(self) -> str:
         if self.mr.management_policies:
@@ -447,6 +453,7 @@ class _Pass(StatusWriter):
                 self.deps.writer.check_deleted(self.mr)
         if held:
             return self.hold_deletion(held)
+        self.made = Priority.DELETION
         with step(Step.DELETE):
             change = client.delete(self.mr, self.seen)
         self.tell(EventReason.DELETED, "Successfully requested deletion of external resource", change.message)
@@ -471,6 +478,7 @@ class _Pass(StatusWriter):
     def create(self, client: ExternalClient) -> Outcome:
         with step(Step.PREPARE):
             self.begin_creation()
+        self.made = Priority.CHANGE
         try:
             with step(Step.CREATE):
                 change = client.create(self.mr, replace(self.seen, announce=self.announce))
@@ -628,14 +636,15 @@ class _Pass(StatusWriter):
             if self.seen.drifted:
                 self.tell(EventReason.DRIFT_DETECTED, self.seen.drifted, type_=EventType.WARNING)
             self.report(*(() if self.seen.exists else (conditions.creating(),)))
-        if self.seen.watched_for is not None and self.seen.poll_after is None:
-            return Outcome(Next.AFTER, max(self.poll_seconds, self.jittered(self.seen.watched_for)))
-        return self.again(self.seen.poll_after)
+        # A client that looks again sooner, or that reports an operation, awaits something.
+        at_rest = self.seen.poll_after is None and not self.seen.busy
+        return replace(self.looks_again(), settled=at_rest and is_settled(self.mr))
 
     def update(self, client: ExternalClient) -> Outcome:
         _log.info("external resource differs from desired state", diff=[d.field for d in self.seen.diff])
         with step(Step.UPDATE):
             immutable.check(self.kind, self.seen.diff)
+            self.made = Priority.CHANGE if self.spec_is_new else Priority.DRIFT
             change = client.update(self.without_later(), self.seen)
         unpublished = self.unpublished(change.connection_details)
         self.tell(EventReason.UPDATED, "Successfully requested update of external resource", change.message)
@@ -651,6 +660,11 @@ class _Pass(StatusWriter):
     def jittered(self, seconds: float) -> float:
         jitter = self.deps.pace.jitter
         return seconds * self.deps.rng.uniform(1 - jitter, 1 + jitter)
+
+    def looks_again(self) -> Outcome:
+        if self.seen.watched_for is not None and self.seen.poll_after is None:
+            return Outcome(Next.AFTER, max(self.poll_seconds, self.jittered(self.seen.watched_for)))
+        return self.again(self.seen.poll_after)
 
     def again(self, sooner: float | None) -> Outcome:
         seconds = self.poll_seconds if sooner is None else min(sooner, self.poll_seconds)

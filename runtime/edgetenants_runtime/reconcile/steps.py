@@ -7,7 +7,7 @@ event and the condition.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import TracebackType
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 from edgetenants_runtime.api.conditions import Condition, creating, deleting, unforeseen
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
 from edgetenants_runtime.kube.errors import KubeError
+from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.rules.events import EventReason
 from edgetenants_runtime.rules.meta import MalformedAnnotation
 from edgetenants_runtime.rules.policies import UnsupportedPolicies
@@ -41,13 +42,18 @@ class Next(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a reconcile."""
+    """The result of a reconcile. Two are equal if they say the same about when it is reconciled again."""
 
     next: Next
     seconds: float = 0.0
     """For AFTER."""
     failed: bool = False
     """A step failed; counts for the back-off."""
+    made: Priority | None = field(default=None, compare=False)
+    """It changed the external resource, or tried to: the priority of what follows. None: it changed nothing.
+    """
+    settled: bool = field(default=False, compare=False)
+    """The resource is as desired: nothing follows an earlier change any more."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.process.instruments import ManagedMetrics, Result
 from edgetenants_runtime.process.metrics import Metrics, gvk
+from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import TOYS, toy
 
 GVK = "toys.m.example.org/v1alpha1, Kind=Toy"
@@ -38,7 +39,8 @@ def state(ready: str, synced: str = "True", **metadata: Any) -> dict[str, Any]:
 
 class Controller:
     def __init__(self, objects: list[dict[str, Any]]) -> None:
-        self.objects, self.depth, self.processing = objects, 3, [1.0, 4.5]
+        self.objects, self.processing = objects, [1.0, 4.5]
+        self.depths = {Priority.CHANGE: 3, Priority.POLL: 2}
 
 
 def test_gauges_are_read_at_the_scrape() -> None:
@@ -50,7 +52,8 @@ def test_gauges_are_read_at_the_scrape() -> None:
         f'crossplane_managed_resource_exists{{gvk="{GVK}"}}': 3,
         f'crossplane_managed_resource_ready{{gvk="{GVK}"}}': 1,
         f'crossplane_managed_resource_synced{{gvk="{GVK}"}}': 2,
-        f"workqueue_depth{{{labels}}}": 3,
+        f'workqueue_depth{{{labels},priority="change"}}': 3,
+        f'workqueue_depth{{{labels},priority="poll"}}': 2,
         f"workqueue_unfinished_work_seconds{{{labels}}}": 5.5,
         f"workqueue_longest_running_processor_seconds{{{labels}}}": 4.5,
         'leader_election_master_status{name="lease"}': 1,

@@ -54,7 +54,7 @@ def test_a_key_in_processing_is_handed_out_once_more_afterwards(queue: WorkQueue
     queue.add("a")
     assert queue.get() == "a"
     queue.add("a")
-    queue.add("a", Priority.LOW)
+    queue.add("a", Priority.POLL)
     assert queue.get(block=False) is None
     queue.done("a")
     assert ready(queue) == ["a"]
@@ -62,17 +62,17 @@ def test_a_key_in_processing_is_handed_out_once_more_afterwards(queue: WorkQueue
 
 def test_high_priority_goes_first_and_low_is_not_starved(queue: WorkQueue[str]) -> None:
     for n in range(10):
-        queue.add(f"low{n}", Priority.LOW)
-        queue.add(f"high{n}", Priority.HIGH)
+        queue.add(f"low{n}", Priority.POLL)
+        queue.add(f"high{n}", Priority.CHANGE)
     order = ready(queue)
     assert order[:6] == ["high0", "high1", "high2", "high3", "low0", "high4"]
     assert len(order) == 20
 
 
 def test_a_raised_priority_counts(queue: WorkQueue[str]) -> None:
-    queue.add("a", Priority.LOW)
-    queue.add("b", Priority.LOW)
-    queue.add("b", Priority.HIGH)
+    queue.add("a", Priority.POLL)
+    queue.add("b", Priority.POLL)
+    queue.add("b", Priority.CHANGE)
     assert ready(queue) == ["b", "a"]
 
 
@@ -250,16 +250,16 @@ def shared(clock: FakeClock) -> WorkQueue[str]:
 def test_one_among_ten_thousand_of_another_share_is_next_but_one(clock: FakeClock) -> None:
     queue = shared(clock)
     for n in range(10_000):
-        queue.add(f"big/{n}", Priority.LOW)
-    queue.add("small/1", Priority.LOW)
+        queue.add(f"big/{n}", Priority.POLL)
+    queue.add("small/1", Priority.POLL)
     assert [queue.get(), queue.get(), queue.get()] == ["big/0", "small/1", "big/1"]
 
 
 def test_a_raised_priority_leaves_its_place_in_the_other_lane(clock: FakeClock) -> None:
     queue = shared(clock)
     for key in ("a/1", "b/1", "a/2"):
-        queue.add(key, Priority.LOW)
-    queue.add("a/1", Priority.HIGH)
+        queue.add(key, Priority.POLL)
+    queue.add("a/1", Priority.CHANGE)
     assert ready(queue) == ["a/1", "a/2", "b/1"]
 
 
@@ -361,7 +361,7 @@ def test_a_share_has_so_many_workers_and_no_more(bounded: WorkQueue[str], priori
     for number in range(5):
         bounded.add(f"busy/{number}", priority)
     assert taken(bounded) == ["busy/0", "busy/1", None, None]
-    bounded.add("other/0", Priority.LOW)
+    bounded.add("other/0", Priority.POLL)
     assert bounded.get(block=False) == "other/0"
     assert len(bounded) == 3, "the others wait"
     bounded.done("busy/0")
@@ -378,7 +378,7 @@ def test_a_share_that_has_none_finds_a_worker_beside_several_busy_ones() -> None
     busy = Counter(key.partition("/")[0] for key in iter(lambda: queue.get(block=False), None))
     assert sum(busy.values()) < 16
     assert min(busy.values()) >= 3
-    queue.add("other/0", Priority.LOW)
+    queue.add("other/0", Priority.POLL)
     assert queue.get(block=False) == "other/0"
 
 
@@ -391,7 +391,7 @@ def test_one_worker_serves_all_shares() -> None:
 def test_what_waits_for_its_share_keeps_low_priority_from_nothing(bounded: WorkQueue[str]) -> None:
     for number in range(9):
         bounded.add(f"busy/{number}")
-    bounded.add("other/low", Priority.LOW)
+    bounded.add("other/low", Priority.POLL)
     assert taken(bounded) == ["busy/0", "busy/1", "other/low", None]
 
 
