@@ -60,20 +60,83 @@ def test_a_key_in_processing_is_handed_out_once_more_afterwards(queue: WorkQueue
     assert ready(queue) == ["a"]
 
 
-def test_high_priority_goes_first_and_low_is_not_starved(queue: WorkQueue[str]) -> None:
+def test_changes_go_first_and_polls_are_not_starved(queue: WorkQueue[str]) -> None:
     for n in range(10):
-        queue.add(f"low{n}", Priority.POLL)
-        queue.add(f"high{n}", Priority.CHANGE)
+        queue.add(f"poll{n}", Priority.POLL)
+        queue.add(f"change{n}", Priority.CHANGE)
     order = ready(queue)
-    assert order[:6] == ["high0", "high1", "high2", "high3", "low0", "high4"]
+    assert order[:6] == ["change0", "change1", "change2", "change3", "poll0", "change4"]
     assert len(order) == 20
 
 
-def test_a_raised_priority_counts(queue: WorkQueue[str]) -> None:
+def test_the_order_is_changes_deletions_drift_polls(queue: WorkQueue[str]) -> None:
+    for priority in Priority:
+        queue.add(priority.name, priority)
+    assert queue.depths == dict.fromkeys(Priority, 1)
+    assert ready(queue) == ["CHANGE", "DELETION", "DRIFT", "POLL"]
+
+
+@pytest.mark.parametrize("waiting", [Priority.POLL, Priority.DRIFT, Priority.DELETION])
+def test_no_priority_waits_for_ever_whatever_the_others_have(
+    queue: WorkQueue[str], waiting: Priority
+) -> None:
+    queue.add("waits", waiting)
+    others = [each for each in Priority if each is not waiting]
+    order = []
+    while "waits" not in order:
+        for priority in others:
+            queue.add(f"{priority.name} {len(order)}", priority)
+        key = queue.get(block=False)
+        assert key is not None
+        queue.done(key)
+        order.append(key)
+    # Several may have their turn at once; the lowest goes first.
+    assert len(order) <= queue.PASSED_OVER[waiting] + len(others)
+
+
+def test_while_all_wait_each_has_its_part(queue: WorkQueue[str]) -> None:
+    served: Counter[str] = Counter()
+    for number in range(1_000):
+        for priority in Priority:
+            queue.add(f"{priority.name} {number}", priority)
+        key = queue.get(block=False)
+        assert key is not None
+        queue.done(key)
+        served[key.partition(" ")[0]] += 1
+    assert served["CHANGE"] > served["DELETION"] > served["DRIFT"] > 90
+    assert served["CHANGE"] >= 480
+    assert served["POLL"] == 200
+
+
+def test_the_turn_of_a_priority_begins_when_a_key_waits(queue: WorkQueue[str]) -> None:
+    for n in range(10):
+        queue.add(f"change{n}")
+    assert [queue.get(block=False) for _ in range(8)][-1] == "change7"
+    queue.add("poll", Priority.POLL)
+    assert ready(queue) == ["change8", "change9", "poll"]
+
+
+@pytest.mark.parametrize("raised", [Priority.DRIFT, Priority.DELETION, Priority.CHANGE])
+def test_a_raised_priority_counts(queue: WorkQueue[str], raised: Priority) -> None:
     queue.add("a", Priority.POLL)
     queue.add("b", Priority.POLL)
-    queue.add("b", Priority.CHANGE)
+    queue.add("b", raised)
+    queue.add("b", Priority.POLL)
+    assert len(queue) == 2
     assert ready(queue) == ["b", "a"]
+
+
+@pytest.mark.parametrize("put", ["retry", "retry_real", "add_soon"])
+def test_what_comes_again_has_its_priority(
+    queue: WorkQueue[str], clock: FakeClock, real: FakeClock, put: str
+) -> None:
+    getattr(queue, put)("a", Priority.DRIFT)
+    queue.add_after("b", 1)
+    clock.advance(2)
+    real.advance(2)
+    assert queue.depths[Priority.CHANGE] == queue.depths[Priority.POLL] == 0, "nothing is due before a look"
+    assert queue.get(block=False) == "a"
+    assert queue.depths[Priority.POLL] == 1
 
 
 def test_the_earliest_delay_wins(queue: WorkQueue[str], clock: FakeClock) -> None:
