@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from edgetenants_runtime import Change, Managed, ManagedKind, Observation, SystemClock
-from edgetenants_runtime.api.annotations import PAUSED
+from edgetenants_runtime.api.annotations import FINALIZER, PAUSED
 from edgetenants_runtime.clock import FakeClock, Stopwatch, pause
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.client import KubeClient
@@ -23,10 +23,12 @@ from edgetenants_runtime.manager import KindSettings, Manager, Settings, _has_an
 from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing import toy
+from edgetenants_runtime.testing.cases import SETTLED
 
 Until = Callable[[Callable[[], Any]], None]
 TOYS = ManagedKind("toys.m.example.org", "v1alpha1", "Toy", "toys", namespaced=True)
 EVENTS = "/api/v1/namespaces/shop/events"
+DELETED = {"generation": 2, "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [FINALIZER, "x.y/z"]}
 
 
 def writes(api: Any) -> list[str]:
@@ -146,6 +148,21 @@ def test_what_is_listed_is_reconciled_and_a_bug_stops_no_worker(
     manager.start()
     until(lambda: sorted(outside.observed) == ["a", "b", "c"])
     assert manager.healthy() == (True, [])
+
+
+def test_what_was_edited_before_the_start_goes_first(
+    api: Any, client: KubeClient, outside: Client, until: Until
+) -> None:
+    """As after a fail-over."""
+    settled = [named(name) | {"status": SETTLED} for name in "abc"]
+    edited, deleted = named("edited", generation=2), named("deleted", **DELETED)
+    manager = Manager(client, SystemClock(), Settings(workers=1, stop_seconds=5))
+    manager.manage(TOYS, outside)
+    serve(api, *settled, *(each | {"status": SETTLED} for each in (deleted, edited)))
+    manager.start()
+    until(lambda: len(outside.observed) == 5)
+    manager.stop()
+    assert outside.observed == ["edited", "deleted", "a", "b", "c"]
 
 
 def test_only_what_people_ask_for_wakes_a_resource(

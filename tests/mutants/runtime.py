@@ -309,8 +309,8 @@ RECONCILER = (
     Mutation(
         "a change that our own write took in wakes nobody",
         "reconcile/reconciler.py",
-        "return Outcome(Next.SOON) if self.overtaken else outcome",
-        "return outcome",
+        "Outcome(Next.SOON) if self.overtaken else outcome",
+        "outcome",
         "a resource whose pause ends at that moment would sleep until the next restart",
         HISTORIES,
     ),

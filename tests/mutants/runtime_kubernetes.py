@@ -34,7 +34,7 @@ FOLLOWING = (
     Mutation(
         "a resource that was left for the leader is forgotten",
         "process/controller.py",
-        "            self.queue.retry_real(key)\n        except",
+        "            self.queue.retry_real(key, self._following.priority(key))\n        except",
         "        except",
         "after a step of the clock, some resources wait for a day",
         ("test_manager.py",),
@@ -50,8 +50,8 @@ FOLLOWING = (
     Mutation(
         "what is asked for later is reconciled at once",
         "process/controller.py",
-        "            self.queue.add_after_real(key, seconds, Priority.HIGH)\n",
-        "            self.queue.add(key, Priority.HIGH)\n",
+        "            self.queue.add_after_real(key, seconds, priority)\n",
+        "            self.queue.add(key, priority)\n",
         "each of many changes costs a reconcile",
         ("test_manager.py",),
     ),

@@ -39,6 +39,7 @@ from tests.mutants.runtime_kubernetes import RUNTIME_KUBERNETES
 from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 from tests.mutants.runtime_memory import RUNTIME_MEMORY
 from tests.mutants.runtime_pages import RUNTIME_PAGES
+from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_EVENTS,
             *RUNTIME_MEMORY,
             *RUNTIME_PAGES,
+            *RUNTIME_PRIORITIES,
         ),
     ),
     "provider": Target(

@@ -58,7 +58,7 @@ class Following(Generic[Key]):
     def made(self, key: Key, priority: Priority) -> None:
         """The provider itself has changed the external resource, or has tried to.
 
-        A course that has only waited so far, such as for a referenced object, begins anew with its priority.
+        A course that has only waited so far, such as for a referenced object, starts again with its priority.
         All further changes belong to it, until an hour later another one begins: so a resource that is
         changed again and again has a bounded number of requeues an hour with the priority."""
         now = self._clock.now()
@@ -76,7 +76,7 @@ class Following(Generic[Key]):
 
     def settled(self, key: Key, course: Course | None) -> None:
         """The resource is as desired, and nothing follows. `course` is that of the beginning of the
-        reconcile: one that has begun since goes on."""
+        reconcile: one that was started since goes on."""
         with self._lock:
             if self._courses.get(key) is course:
                 self._courses.pop(key, None)
