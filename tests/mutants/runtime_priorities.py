@@ -25,11 +25,11 @@ RUNTIME_PRIORITIES = (
         QUEUE,
     ),
     Mutation(
-        "deletions go before changes",
+        "polls go first",
         "queueing/queue.py",
-        "    DELETION = 2\n",
-        "    DELETION = 4\n",
-        "a new tenant waits for the end of thousands",
+        "*reversed(Priority)):",
+        "*Priority):",
+        "a new tenant waits for thousands of polls",
         QUEUE,
     ),
     Mutation(
