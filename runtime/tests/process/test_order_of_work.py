@@ -5,6 +5,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -344,6 +345,26 @@ def test_an_unforeseen_error_keeps_the_priority(stage: Stage) -> None:
     assert next_priority(stage) is Priority.CHANGE
 
 
+def test_a_change_that_our_own_write_took_in_is_followed(stage: Stage) -> None:
+    key = stage.tell(toy("a", status=SETTLED), listed=True)
+    assert reconciled(stage, key, Outcome(Next.SOON)) is Priority.CHANGE
+    stage.cache.observed(toy("a", deletionTimestamp=GONE, finalizers=["x"], resourceVersion="99"))
+    assert reconciled(stage, key, POLLED_SLOWLY, Outcome(Next.SOON), FOLLOWED) is Priority.DELETION
+
+
+def test_what_a_process_leaves_to_the_leader_keeps_its_priority(stage: Stage) -> None:
+    key = stage.tell(toy("a"))
+    stage.controller._limits = replace(stage.controller._limits, may_act=lambda: False)
+    assert reconciled(stage, key, POLLED) is Priority.CHANGE
+
+
+def test_what_waits_for_another_leader_is_neither_reconciled_nor_followed(stage: Stage) -> None:
+    stage.controller._active = False
+    keys = [stage.tell(toy("a"), listed=True), stage.tell(toy("b"))]
+    assert len(stage.queue) == 0
+    assert [stage.controller._following.course(key) for key in keys] == [None, None]
+
+
 def test_an_edit_during_a_reconcile_is_followed_although_that_one_found_all_settled(stage: Stage) -> None:
     key = stage.tell(toy("a"))
     stage.queue.get(block=False)
@@ -380,6 +401,19 @@ def test_a_change_of_the_config_hurries_only_what_awaits_it(stage: Stage) -> Non
 def test_what_is_gone_is_not_followed(stage: Stage) -> None:
     key = stage.tell(toy("a"))
     stage.controller.on_change(ObjectChange(ChangeType.DELETED, key, stage.cache.get(key), None))
+    assert stage.controller._following.course(key) is None
+
+
+def test_what_goes_with_our_own_write_is_not_followed(stage: Stage) -> None:
+    """The watch reports no deletion then."""
+    key = stage.tell(toy("a", deletionTimestamp=GONE))
+
+    def released() -> Iterator[Outcome]:
+        stage.cache.deleted(toy("a"))
+        yield Outcome(Next.NEVER)
+
+    stage.plans[key] = released()
+    stage.until(lambda: stage.ended["a"] == 1)
     assert stage.controller._following.course(key) is None
 
 
