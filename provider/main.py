@@ -172,10 +172,11 @@ def sweeping(clock: Clock, settings: Settings, tenants: Sequence[Controller], ta
         found = (each.informer.cache.keys_by_index(BY_PROVIDER_CONFIG, str(config)) for each in tenants)
         return sum(map(len, found))
 
-    def wake(followers: Iterable[Follower]) -> None:
+    def wake(followers: Iterable[Follower], *, changed: bool) -> None:
         controllers = {each.kind.api_version: each for each in tenants}
         for follower in followers:
-            controllers[follower.api_version].enqueue(follower.key, Priority.DRIFT)
+            priority = Priority.DRIFT if changed else Priority.POLL
+            controllers[follower.api_version].enqueue(follower.key, priority)
 
     return Sweeps(clock, settings.poll_interval, users=users, wake=wake, tally=tally)
 

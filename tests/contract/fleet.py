@@ -104,7 +104,7 @@ class Fleet:
             heapq.heappop(self._queue)
         return float("inf")
 
-    def _wake(self, followers: Any) -> None:
+    def _wake(self, followers: Any, **_: Any) -> None:
         for follower in followers:
             self.woken.append(follower.key.name)
             self.wake(self.members[follower.uid])

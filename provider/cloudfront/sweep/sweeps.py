@@ -29,7 +29,7 @@ from provider.cloudfront.aws.list_calls import GroupPage, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.sweep.inventory import Follower, Inventory
 
-__all__ = ["Lists", "Sweeps", "Tally"]
+__all__ = ["Lists", "Sweeps", "Tally", "Wake"]
 
 _log = structlog.get_logger("provider.cloudfront.sweep")
 
@@ -47,6 +47,14 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 _P = TypeVar("_P", Page, GroupPage)
+
+
+class Wake(Protocol):
+    """Reconciles resources."""
+
+    def __call__(self, followers: Iterable[Follower], *, changed: bool) -> None:
+        """`changed`: a list shows that their tenants changed. Otherwise, they are polled from now on."""
+        ...
 
 
 class Lists(Protocol):
@@ -101,12 +109,12 @@ class Sweeps:
         interval: float,
         *,
         users: Callable[[ProviderConfigKey], int],
-        wake: Callable[[Iterable[Follower]], None],
+        wake: Wake,
         tally: Tally | None = None,
         threads: int = _THREADS,
     ) -> None:
         """`interval` is the shortest time between two sweeps in seconds. `users` returns how many managed
-        resources use a provider config, and `wake` reconciles resources."""
+        resources use a provider config."""
         self._clock, self._interval = clock, interval
         self._users, self._wake, self._tally = users, wake, tally
         self._lock = threading.Lock()
@@ -168,10 +176,10 @@ class Sweeps:
         try:
             if self._is_worth_it(known):
                 return self._sweep(known)
-            self._wake(known.inventory.close())
+            self._wake(known.inventory.close(), changed=False)
         except BaseException:  # noqa: BLE001 - no exception may stop the sweeps, not even SystemExit
             _log.exception("a sweep raised an exception, continuing with the next", account=known.account)
-            self._wake(known.inventory.failed())
+            self._wake(known.inventory.failed(), changed=False)
         return self._interval
 
     # Threads.
@@ -226,11 +234,11 @@ class Sweeps:
             tenants = self._tenants(known)
             self._groups(known)
         except _TooLarge:
-            self._wake(inventory.close())
+            self._wake(inventory.close(), changed=False)
             return self._interval
         except AwsError as error:
             return self._failed(known, began, error)
-        self._wake(inventory.complete(began))
+        self._wake(inventory.complete(began), changed=True)
         known.memory.vanished.shown(each.uid for each in inventory.watched)
         if known.failures:
             _log.info("tenants can be listed again", account=known.account)
@@ -249,7 +257,7 @@ class Sweeps:
                 error=str(error),
             )
         known.failures += 1
-        self._wake(known.inventory.failed())
+        self._wake(known.inventory.failed(), changed=False)
         self._count(known, "failed", began, None)
         return float(min(_LONGEST_RETRY, self._interval * 2.0 ** min(known.failures - 1, 10)))
 
@@ -259,7 +267,7 @@ class Sweeps:
         while True:
             asked = self._clock.now()
             page = self._page(known, marker, known.lists.page_of_tenants)
-            self._wake(known.inventory.page(page.tenants, asked))
+            self._wake(known.inventory.page(page.tenants, asked), changed=True)
             passed.add(marker)
             tenants += len(page.tenants)
             marker = page.marker
@@ -285,7 +293,7 @@ class Sweeps:
         changed, followers = known.inventory.groups(shown)
         for group in changed:
             known.memory.groups.forget(group)
-        self._wake(followers)
+        self._wake(followers, changed=True)
 
     def _all_groups(self, known: _Caller) -> dict[str, Hashable]:
         marker, passed, shown = "", set[str](), dict[str, Hashable]()

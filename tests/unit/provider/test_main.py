@@ -21,6 +21,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey
 from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.process.leader import Election, Timing
+from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.safety.kept_domains import NOTHING
@@ -358,8 +359,10 @@ class TestSweeping:
     def test_a_resource_is_woken_in_its_own_tree(self, monkeypatch):
         first, second = self.controller("v2"), self.controller("v1")
         key = ObjectKey("shop", "acme")
-        self.sweeps(monkeypatch, first, second)["wake"]([Follower("uid", "v1", key)])
-        assert (first.woken, [each for each, _ in second.woken]) == ([], [key])
+        wake = self.sweeps(monkeypatch, first, second)["wake"]
+        wake([Follower("uid", "v1", key)], changed=True)
+        wake([Follower("uid", "v1", key)], changed=False)
+        assert (first.woken, second.woken) == ([], [(key, Priority.DRIFT), (key, Priority.POLL)])
 
     def test_they_come_at_the_poll_interval(self, monkeypatch):
         assert self.sweeps(monkeypatch)["args"][1] == 7.0

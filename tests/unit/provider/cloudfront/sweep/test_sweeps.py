@@ -78,6 +78,7 @@ class World:
         self.aws, self.users = Aws(tenants), users
         self.memory = AccountMemory(self.clock)
         self.woken: list[Follower] = []
+        self.changed: list[bool] = []
         self.tally: list[tuple[str, str, int | None]] = []
         self.sweeps = Sweeps(
             self.clock, INTERVAL, users=lambda _: self.users, wake=self._wake, tally=self, threads=0
@@ -101,8 +102,9 @@ class World:
         self.clock.advance(1.0)
         return self.sweeps.round("arn")
 
-    def _wake(self, followers: Iterable[Follower]) -> None:
+    def _wake(self, followers: Iterable[Follower], *, changed: bool) -> None:
         self.woken += followers
+        self.changed += [changed for _ in followers]
 
 
 def throttled(after: float | None = None) -> AwsError:
@@ -133,6 +135,7 @@ def test_what_changed_and_what_is_missing_is_woken(world):
     del world.aws.tenants[20]
     world.sweep()
     assert world.woken == [follower(3), follower(20)]
+    assert world.changed == [True, True]
 
 
 def test_a_changed_group_is_read_again(world):
@@ -173,7 +176,7 @@ class TestWorth:
         world.inventory.watch(follower(1), tenant(1), 600)
         world.aws.tenants += [tenant(n) for n in range(20, 60)]
         world.sweep()
-        assert world.woken == [follower(1)]
+        assert (world.woken, world.changed) == ([follower(1)], [False])
         assert not world.inventory.watch(follower(1), tenant(1), 600)
 
     def test_after_an_hour_it_tries_again(self):
@@ -240,6 +243,7 @@ class TestFailures:
         world.clock.advance(120.0)
         world.sweep()
         assert world.woken == [follower(1)]
+        assert world.changed == [False]
 
     @pytest.mark.parametrize("error", [throttled(2.0), AwsError("List", PAUSED, "paused", after=2.0)])
     def test_a_throttled_page_is_requested_again(self, world, error):
@@ -347,7 +351,7 @@ def test_its_own_threads_sweep_each_caller_when_it_is_due():
         def swept(self, *_):
             swept.release()
 
-    sweeps = Sweeps(clock, INTERVAL, users=lambda _: 5, wake=lambda _: None, tally=Counted())
+    sweeps = Sweeps(clock, INTERVAL, users=lambda _: 5, wake=lambda _, changed: None, tally=Counted())
     memory = AccountMemory(clock)
     for caller in ("a", "b"):
         sweeps.open(caller, CONFIG, f"config-{caller}", account=ACCOUNT, memory=memory, lists=aws)
