@@ -51,7 +51,7 @@ from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
-from provider.cloudfront.account import credential_origins, web_identity
+from provider.cloudfront.account import credential_origins, timestamps, web_identity
 from provider.cloudfront.account.renewed_credentials import RenewedCredentials
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
 from provider.cloudfront.aws.circuits import USUAL_WORKERS
@@ -570,6 +570,7 @@ def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> 
     """Return a session with the credentials at the end of the chain."""
     core = botocore.session.Session()
     core.register_component("data_loader", _MODELS)
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=timestamps.read)
     core.set_config_variable("region", REGION)
     # botocore asks STS itself for the process's own identity (IRSA): for a minute, three times.
     core.set_default_client_config(_settings().merge(_OF_STS))
