@@ -165,8 +165,8 @@ class ProviderConfigSpec(ApiModel):
     unless the provider runs with --allow-namespaced-identity."""
     rate_limits: RateLimits | None = None
     """Limits on requests per second for each AWS service. The lowest limit among the cluster-scoped
-    ProviderConfigs of an account applies. A namespaced ProviderConfig's limit applies only if none of those
-    sets one, and never below 5."""
+    ProviderConfigs of an account applies to the account. A namespaced ProviderConfig's limit applies in
+    addition, only to the requests made with it, and never raises the account's."""
     writes: Writes = Writes.ENABLED
     """Enabled: the provider writes to AWS. Frozen: it writes nothing to AWS with this ProviderConfig; it
     observes the resources, and their conditions show the changes that wait."""

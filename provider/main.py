@@ -36,6 +36,7 @@ from provider.admission.rules import Facts
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
+from provider.cloudfront.aws.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
@@ -106,7 +107,8 @@ def wire(
     groups: list[Controller] = []
     instruments = Instruments(manager.metrics.registry)
     sweeps = sweeping(clock, settings, tenants, instruments.sweeps) if policy.sweep else None
-    accounts = Accounts(clock, instruments, settings.workers, sweeps)
+    places = WaitingPlaces(settings.workers)
+    accounts = Accounts(clock, instruments, settings.workers, sweeps, places)
     waiters: list[waiting.Waiter] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)

@@ -12,6 +12,7 @@ from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
 from tests.contract.emulated import ACCOUNT, Emulated
 from tests.contract.test_credentials import EDGE, config_with
 from tests.unit.provider.world import World, managed
@@ -60,6 +61,17 @@ def test_another_account_goes_on(aws):
     with pytest.raises(AwsError, match="EntityNotFound"):
         two.cloudfront.get_tenant("acme")
     assert accounts.pauses == {one.id: 1.0, EDGE: 0.0}
+
+
+def test_all_accounts_share_the_places_for_calls_that_wait(aws):
+    accounts = Accounts(aws.clock, workers=4, places=WaitingPlaces(4))
+    one, two = accounts.of(config_with(aws, uid="a")), accounts.of(config_with(aws, EDGE, uid="b"))
+    throttle(aws)
+    with pytest.raises(AwsError, match="Throttling"):
+        one.cloudfront.get_tenant("acme")
+    assert two.pace._places.take(For.TURN)
+    with pytest.raises(AwsError, match="Paused"):
+        one.cloudfront.get_tenant("acme")
 
 
 def test_two_configs_of_one_account_share_its_pace(aws):
@@ -127,6 +139,20 @@ def test_a_config_of_a_namespace_does_not_slow_down_the_account(aws):
     team = accounts.of(replace(slow, key=ProviderConfigKey("ProviderConfig", "slow", "team")))
     assert team.pace is platform.pace
     assert (platform.pace.rate("cloudfront"), platform.pace.rate("acm")) == (7, 8)
+
+
+def test_a_config_of_a_namespace_lowers_its_own_share(aws):
+    accounts = Accounts(aws.clock)
+    platform = accounts.of(config_with(aws, uid="a"))
+    slow = config_with(aws, uid="b", rateLimits={"cloudfront": 0.1})
+    team = accounts.of(replace(slow, key=ProviderConfigKey("ProviderConfig", "slow", "team")))
+    with pytest.raises(AwsError, match="EntityNotFound"):
+        team.cloudfront.get_tenant("acme")
+    with pytest.raises(AwsError, match=r"at most 0\.1 requests per second to cloudfront with this Provider"):
+        team.cloudfront.get_tenant("acme")
+    for _ in range(10):
+        with pytest.raises(AwsError, match="EntityNotFound"):
+            platform.cloudfront.get_tenant("acme")
 
 
 def test_a_config_that_is_gone_slows_down_nobody_any_more(aws):

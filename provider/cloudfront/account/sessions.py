@@ -60,6 +60,7 @@ from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.aws.throttling import Pace
+from provider.cloudfront.aws.waiting_places import WaitingPlaces
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.sweep.inventory import Inventory
@@ -206,11 +207,14 @@ class Accounts:
         instruments: Instruments | None = None,
         workers: int = USUAL_WORKERS,
         sweeps: Sweeps | None = None,
+        places: WaitingPlaces | None = None,
     ) -> None:
-        """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get."""
+        """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
+        for calls that wait in their workers; by default there are none."""
         self.clock = clock
         self._sweeps = sweeps
         self._workers = workers
+        self._places = places
         self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
@@ -381,7 +385,7 @@ class Accounts:
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
-        hooks = Hooks(Pace(self.clock, self._workers), self.instruments.calls)
+        hooks = Hooks(self._pace(), self.instruments.calls, config.uid)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
         renewed = RenewedCredentials(hooks.on_stale)
         session = _session(config, spec, hooks)
@@ -437,6 +441,9 @@ class Accounts:
             lists=calls,
         )
 
+    def _pace(self) -> Pace:
+        return Pace(self.clock, self._workers, self._places)
+
     def _share(self, config: ResolvedConfig, spec: ProviderConfigSpec, caller: Caller | None) -> _Shared:
         endpoint = spec.endpoint.url if spec.endpoint else ""
         key = f"{endpoint} {caller.account if caller else config.uid}"
@@ -446,7 +453,7 @@ class Accounts:
             for other in self._shared.values():
                 other.pace.forget(config.uid)
             clock = self.clock
-            pace = Pace(clock, self._workers)
+            pace = self._pace()
             rate = partial(pace.rate, "cloudfront")
             memory = AccountMemory(clock, rate=rate, sightings=self._sightings)
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.

@@ -86,7 +86,7 @@ def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
     other pages is unknown."""
     marker, passed = "", set[str]()
     while len(passed) < _MOST_PAGES:
-        answer = page({"Marker": marker} if marker else {})
+        answer = _again(page, marker) if marker else page({})
         yield answer
         passed.add(marker)
         marker = answer.get("NextMarker") or ""
@@ -95,6 +95,17 @@ def _pages(operation: str, page: Callable[[Any], Any]) -> Iterator[Any]:
         if marker in passed:
             break
     raise AwsError(operation, ENDLESS, "the pages of the list do not end")
+
+
+def _again(page: Callable[[Any], Any], marker: str) -> Any:
+    """Ask for a page, and once more if AWS throttles it: the list would begin again, and be throttled again.
+    The account's pace spaces both."""
+    try:
+        return page({"Marker": marker})
+    except AwsError as error:
+        if not error.throttled:
+            raise
+        return page({"Marker": marker})
 
 
 def creation(group: Group) -> dict[str, Any]:

@@ -78,8 +78,10 @@ def announce_creation() -> None:
 class Hooks:
     """The hooks of one provider config. Thread-safe, as its parts are."""
 
-    def __init__(self, pace: Pace, calls: CallMetrics) -> None:
+    def __init__(self, pace: Pace, calls: CallMetrics, config: str = "") -> None:
+        """`config` is the uid of the provider config."""
         self.pace = pace
+        self._config = config
         self.account = UNKNOWN_ACCOUNT
         self.on_stale: Callable[[], None] = lambda: None
         """Called when the credentials must be loaded again."""
@@ -122,7 +124,8 @@ class Hooks:
         context[_WATCH] = _Call(service, model.name, self.pace.now(), Stopwatch())
 
     def _prepare(self, service: str, operation: str) -> None:
-        self._calls.held_back(self.account, service, self.pace.admit(service, operation))
+        held_back = self.pace.admit(service, operation, self._config)
+        self._calls.held_back(self.account, service, held_back)
         if operations.creates(operation):
             # What waits here is not announced. The API server may take long, so this keeps no turn.
             self._signing.wait(operation)

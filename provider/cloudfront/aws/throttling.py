@@ -1,13 +1,13 @@
-"""Rate limits of one account: a token bucket per service, and a pause of each operation that AWS throttles.
+"""The pace of one account: the rates that provider configs set, and what AWS permits of each operation.
 
-AWS limits requests by operation and account, and publishes no numbers for CloudFront. So all resources of the
-account share one bucket, whatever provider config they use, and the lowest rate of those configs applies. A
-namespaced config, which a team writes, does not slow down other namespaces: its rate applies only if the
-account has no cluster-scoped config, and not below the default rate. When AWS throttles an operation, the
-provider pauses that operation for the whole account, and for longer if the throttling continues. Other
-operations continue, so throttled creations of one team do not delay the changes of another. After the pause
-the operation resumes call by call, and the namespaces take turns (`turns.py`). A list is only paused, 1 s
-doubling to 60 s: its pages follow each other immediately, and one page alone is of no use.
+AWS limits requests by operation and account, and publishes no numbers for CloudFront. `rates.py` keeps the
+account below the rates that its provider configs set. When AWS throttles an operation, the provider spaces
+its calls for the whole account, at the rate that AWS is found to permit (`permitted_rate.py`). Other
+operations continue, so throttled creations of one team do not delay the changes of another. The namespaces
+take turns (`turns.py`), and a list goes on until its end (`list_turns.py`).
+
+A call waits for a short time in its worker if there is a place (`waiting_places.py`). Otherwise it fails with
+Paused, and the queue repeats its reconcile.
 
 All times are on the injected clock. Nothing here is needed for correctness.
 """
@@ -15,167 +15,77 @@ All times are on the injected clock. Nothing here is needed for correctness.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
 from provider.cloudfront.aws import operations, turns
-from provider.cloudfront.aws.circuits import USUAL_WORKERS, circuits
+from provider.cloudfront.aws.circuits import STS, USUAL_WORKERS, circuits
 from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.aws.list_turns import ListTurns
+from provider.cloudfront.aws.rates import Rates
 from provider.cloudfront.aws.turns import Turns
+from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
 
-__all__ = ["DEFAULT_RATE", "LONGEST_WAIT", "Pace"]
-
-DEFAULT_RATE: Final = 5.0
-"""Requests per second to one service if no provider config sets a rate."""
-LONGEST_WAIT: Final = 10.0
-"""Seconds that a call waits in its worker; a longer wait is left to the queue."""
-_BURST_SECONDS: Final = 4.0
-"""An idle account may send this many seconds' worth of requests in one burst."""
-_NOTHING: Final = 1e-6
-"""Tolerance in seconds for rounding errors."""
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
-
-
-@dataclass
-class _Bucket:
-    """The token bucket of one service. The rate is used up until `paid_until`."""
-
-    rates: dict[str, float | None] = field(default_factory=dict)
-    """Rate by cluster-scoped provider config; None if it sets no rate."""
-    of_teams: dict[str, float] = field(default_factory=dict)
-    """Rate by namespaced provider config, for those that set one."""
-    paid_until: float = float("-inf")
-
-    @property
-    def rate(self) -> float:
-        if self.rates:
-            # The account is the platform team's: namespaced configs do not change its rate.
-            return min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)
-        return max(DEFAULT_RATE, min(self.of_teams.values(), default=DEFAULT_RATE))
-
-    def take(self, now: float) -> float:
-        """Take a token and return the seconds to wait; take none if the wait is too long."""
-        burst = max(_BURST_SECONDS, 1 / self.rate)
-        paid = max(self.paid_until, now - burst) + 1 / self.rate
-        waiting = paid - now if paid - now > _NOTHING else 0.0
-        if waiting <= LONGEST_WAIT:
-            self.paid_until = paid
-        return waiting
-
-
-class _Throttle(Protocol):
-    """The state of one operation that AWS may throttle. All times are seconds of one clock."""
-
-    def pause(self, now: float) -> float:
-        """Return the seconds until the next call is possible."""
-        ...
-
-    def take(self, namespace: str, now: float) -> float:
-        """Return the seconds to wait before asking again; 0 if the call may be made now."""
-        ...
-
-    def throttled(self, began: float, now: float) -> None:
-        """AWS throttled a call that started at `began`."""
-        ...
-
-    def answered(self, began: float) -> None:
-        """AWS did not throttle a call that started at `began`."""
-        ...
-
-
-@dataclass
-class _Pause:
-    """The pause of an operation that lists in pages."""
-
-    until: float = float("-inf")
-    seconds: float = 0.0
-
-    def pause(self, now: float) -> float:
-        return max(0.0, self.until - now)
-
-    def take(self, namespace: str, now: float) -> float:  # noqa: ARG002 - pages take no turns
-        return self.pause(now)
-
-    def throttled(self, began: float, now: float) -> None:
-        if began < self.until:
-            # Sent before the pause started.
-            return
-        again = now - self.until < max(self.seconds, _FIRST_PAUSE)
-        self.seconds = min(_LONGEST_PAUSE, self.seconds * 2) if again else _FIRST_PAUSE
-        self.until = now + self.seconds
-
-    def answered(self, began: float) -> None:
-        pass
+__all__ = ["Pace"]
 
 
 class Pace:
-    """The pace of one account. Thread-safe."""
+    """The pace of one account. Thread-safe; holds no lock while a call waits."""
 
-    def __init__(self, clock: Clock, workers: int = USUAL_WORKERS) -> None:
-        """`workers` is the number of workers of each kind."""
+    def __init__(
+        self, clock: Clock, workers: int = USUAL_WORKERS, places: WaitingPlaces | None = None
+    ) -> None:
+        """`workers` is the number of workers of each kind. `places` are those of all accounts; by
+        default there are none."""
         self._clock = clock
         self._lock = threading.Lock()
-        self._buckets: defaultdict[str, _Bucket] = defaultdict(_Bucket)
+        self._places = places or WaitingPlaces(0)
+        self._rates = Rates()
         self.circuits = circuits(workers)
         """By service."""
-        self._throttles: dict[str, _Throttle] = {}
-        """By operation, for those that AWS has throttled."""
+        self._turns: dict[str, Turns | ListTurns] = {}
+        """By operation."""
 
     def limit(self, service: str, config: str, rate: float | None, *, of_team: bool = False) -> None:
         """Set the rate of a service from one provider config; None if it sets no rate. `of_team`: it is
         namespaced."""
         with self._lock:
-            bucket = self._buckets[service]
-            if not of_team:
-                bucket.rates[config] = rate
-            elif rate is not None:
-                bucket.of_teams[config] = rate
+            self._rates.limit(service, config, rate, of_team=of_team)
 
     def forget(self, config: str) -> None:
         """Drop a provider config's rates: it is for another account now, or is being read again."""
         with self._lock:
-            for bucket in self._buckets.values():
-                bucket.rates.pop(config, None)
-                bucket.of_teams.pop(config, None)
+            self._rates.forget(config)
 
     def rate(self, service: str) -> float:
         """Return the requests per second that the provider may send for this account."""
         with self._lock:
-            return self._buckets[service].rate
+            return self._rates.rate(service)
 
     @property
     def paused(self) -> float:
-        """Seconds until a paused operation resumes; the longest of several."""
+        """Seconds until the next call of a throttled operation is possible; the longest of several."""
         with self._lock:
             now = self._clock.now()
-            return max((each.pause(now) for each in self._throttles.values()), default=0.0)
+            return max((each.pause(now) for each in self._turns.values()), default=0.0)
 
-    def admit(self, service: str, operation: str) -> float:
-        """Wait until a call may be made; return the seconds waited.
+    def admit(self, service: str, operation: str, config: str = "") -> float:
+        """Wait until a call may be made with the provider config; return the seconds waited because of the
+        rates that provider configs set.
 
         Raises:
             AwsError: the wait is too long for a worker; the code is Paused, and `after` is set.
         """
         with self._lock:
-            now = self._clock.now()
-            throttle = self._throttles.get(operation)
-            turn = throttle.take(turns.caller(), now) if throttle else 0.0
-            if turn > 0:
-                words = f"AWS is throttling {operation} requests; they are paused for this account"
-                raise AwsError(operation, PAUSED, words, after=turn)
-            bucket = self._buckets[service]
-            waiting = bucket.take(now)
-            rate = bucket.rate
-        if waiting > LONGEST_WAIT:
-            words = f"the provider sends at most {rate:g} requests per second to {service} for this account"
-            raise AwsError(operation, PAUSED, words, after=waiting)
-        if waiting > 0:
-            wait(self._clock, waiting)
-        return waiting
+            # First: a call that fails must not use up a turn.
+            self._rates.check(service, operation, config, self._clock.now())
+            asked = self._of(operation)
+            # Where AWS permits more than the account's rate, calls are only kept from a burst.
+            in_turns = asked.rate < self._rates.rate(service)
+        if in_turns:
+            self._have_turn(service, operation, asked)
+            return self._pay(service, operation, config)
+        return self._pay(service, operation, config, asked)
 
     def now(self) -> float:
         """Return the time that `throttled` and `answered` expect as the start of a call."""
@@ -184,20 +94,70 @@ class Pace:
     def throttled(self, operation: str, began: float) -> None:
         """AWS throttled a call of the operation that started at `began`."""
         with self._lock:
-            throttle = self._throttles.get(operation)
-            if throttle is None:
-                throttle = self._throttles[operation] = _throttle(operation)
-            throttle.throttled(began, self._clock.now())
+            self._of(operation).throttled(began, self._clock.now())
 
     def answered(self, operation: str, began: float) -> None:
         """AWS did not throttle a call of the operation that started at `began`."""
         with self._lock:
-            throttle = self._throttles.get(operation)
-            if throttle is not None:
-                throttle.answered(began)
+            self._of(operation).answered(began, self._clock.now())
+
+    def _of(self, operation: str) -> Turns | ListTurns:
+        if operation not in self._turns:
+            self._turns[operation] = self._begin(operation)
+        return self._turns[operation]
+
+    def _begin(self, operation: str) -> Turns | ListTurns:
+        if operations.has_pages(operation):
+            return ListTurns(self._places.lists)
+        lowest = turns.LOWEST_RATE if operations.writes(operation) else turns.LOWEST_READING_RATE
+        return Turns(self._places, lowest)
+
+    def _have_turn(self, service: str, operation: str, asked: Turns | ListTurns) -> None:
+        """Take a turn at a throttled operation; wait for it if it is soon and there is a place."""
+        namespace = turns.caller()
+        with self._lock:
+            now = self._clock.now()
+            seconds = asked.take(namespace, now)
+            if not seconds:
+                return
+            # While STS is called, all other calls wait for the credentials.
+            if service == STS or not asked.wait_here(namespace, seconds, now):
+                raise _throttled(operation, asked.tell(namespace, now))
+        try:
+            self._await_turn(operation, asked, seconds, now + asked.patience)
+        finally:
+            with self._lock:
+                asked.left(namespace)
+
+    def _await_turn(self, operation: str, asked: Turns | ListTurns, seconds: float, until: float) -> None:
+        while seconds:
+            wait(self._clock, seconds)
+            with self._lock:
+                now = self._clock.now()
+                seconds = asked.take(turns.caller(), now, waited=True)
+                if seconds and now + seconds > until:
+                    raise _throttled(operation, asked.tell(turns.caller(), now))
+
+    def _pay(
+        self, service: str, operation: str, config: str, spaced: Turns | ListTurns | None = None
+    ) -> float:
+        with self._lock:
+            now = self._clock.now()
+            held = self._rates.check(service, operation, config, now)
+            placed = held.share > 0 and self._places.take(For.SHARE)
+            if held.share > 0 and not placed:
+                raise self._rates.refusal(service, operation, config, held.share)
+            self._rates.take(service, config, now)
+            waiting = max(held.longest, spaced.space(now) if spaced else 0.0)
+        try:
+            if waiting > 0:
+                wait(self._clock, waiting)
+        finally:
+            if placed:
+                self._places.leave(For.SHARE)
+        return held.longest
 
 
-def _throttle(operation: str) -> _Throttle:
-    if operations.has_pages(operation):
-        return _Pause()
-    return Turns() if operations.writes(operation) else Turns(turns.LONGEST_READING_GAP)
+def _throttled(operation: str, after: float) -> AwsError:
+    words = f"AWS is throttling {operation} requests; they are paused for this account"
+    return AwsError(operation, PAUSED, words, after=after)

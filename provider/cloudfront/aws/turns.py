@@ -1,13 +1,13 @@
 """Turns of namespaces while AWS throttles an operation.
 
-After AWS throttles a call, the provider makes one call per gap. The gap is 1 s at first; each further
-throttled call doubles it, up to 20 s (5 s for reads), and each other response halves it, until the operation
-is free again. So the provider uses what AWS permits, and waiting resources do not all call when a pause ends.
+The calls of a throttled operation are spaced evenly, at the rate that AWS was found to permit
+(`permitted_rate.py`). So what AWS permits is used, and waiting resources do not all call when a pause ends.
 
-A call that has to wait is given the time of its next try. A few calls of each namespace try at the next
-possible moment, and the namespace whose last turn is longest ago goes first: a namespace with many waiting
-resources delays another one by one gap, not by all of its own calls. The other calls of a namespace try a
-little later, and take the places of those that had their turn.
+A call that has to wait either waits in its worker, or is given the time of its next try. The namespace whose
+last turn is longest ago goes first: a namespace with many waiting resources delays another one by one call,
+not by all of its own. The times of the next tries are in that order, one after the other. A call that comes
+too late, or too early because others did not come, gets another time; a few calls that wait in their workers
+fill the gaps.
 
 Not thread-safe: the account's Pace holds the lock.
 """
@@ -15,30 +15,35 @@ Not thread-safe: the account's Pace holds the lock.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-__all__ = ["LONGEST_READING_GAP", "Turns", "caller", "on_behalf_of"]
+from provider.cloudfront.aws.permitted_rate import NOTHING, Spacing
+from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
 
-FIRST_GAP: Final = 1.0
-LONGEST_GAP: Final = 20.0
-LONGEST_READING_GAP: Final = 5.0
-"""Most calls are reads, and the provider has to observe most tenants within a minute."""
-_SHORTEST_GAP: Final = 0.25
-"""Below it the operation is free: the account's own rate is lower."""
-_IDLE: Final = 60.0
-"""Seconds without a call after which the operation is free."""
-_FIRST: Final = 3
-"""Calls of a namespace that try at the next possible moment."""
+__all__ = ["LOWEST_RATE", "LOWEST_READING_RATE", "Turns", "caller", "on_behalf_of"]
+
+LOWEST_RATE: Final = 1 / 20
+"""Calls per second."""
+LOWEST_READING_RATE: Final = 1 / 5
+"""The same for reads. Most calls are reads, and the provider has to observe most tenants within a minute."""
 _SHORTEST_WAIT: Final = 15.0
-_LONGEST_WAIT: Final = 90.0
-"""Seconds after which the other calls try, plus one for each waiting call: AWS may permit more by then, and
-each try costs reads."""
+_WAIT_OF_EACH: Final = 0.25
+_LONGEST_WAIT: Final = 300.0
+"""Seconds after which a call tries at the latest: the shortest wait and a part for each waiting call. AWS may
+permit more by then, and each try costs reads."""
 _LATE: Final = 5.0
 """Seconds to wait for a namespace whose turn it is; at most half a gap."""
+_LONG_GAP: Final = 2.0
+"""Seconds. With shorter gaps, a call whose time has come arrives too late for that."""
+_EXPECTED: Final = 1.0
+"""Seconds for which the others leave a place to a namespace whose turn it is, if a call of it is due."""
+
+_NEVER: Final = -1e12
+"""Seconds: before all times of a clock."""
 
 _caller: ContextVar[str] = ContextVar("caller", default="")
 
@@ -58,71 +63,78 @@ def caller() -> str:
     return _caller.get()
 
 
-class Turns:
+class Turns(Spacing):
     """The turns for one operation in one account. All times are seconds of one clock."""
 
-    def __init__(self, longest: float = LONGEST_GAP) -> None:
-        """`longest` is the maximum gap."""
-        self._longest = longest
-        self._gap = 0.0
-        """0: the operation is free."""
-        self._throttled_at = float("-inf")
-        self._next = float("-inf")
-        """When the next call may be made."""
+    patience: Final = 3.0
+    """Seconds that a call waits in its worker at most."""
+
+    def __init__(self, places: WaitingPlaces, lowest: float = LOWEST_RATE) -> None:
+        """`places` are for the calls that wait in their workers; `lowest` is the minimum rate, in calls per
+        second."""
+        super().__init__(lowest)
+        self._places = places
+        self._here: Counter[str] = Counter()
+        """By namespace: the calls that wait in their workers."""
         self._told: defaultdict[str, list[float]] = defaultdict(list)
-        """By namespace: the times of the next tries of its waiting calls, in order."""
+        """By namespace: the times of the next tries of its other waiting calls, in order."""
         self._had: dict[str, float] = {}
-        """By namespace: when it had or missed its last turn."""
+        """By namespace: when it had or missed its last turn. Before all others are those that had none, in
+        the order in which they came."""
 
-    def pause(self, now: float) -> float:
-        """Return the seconds until the next call is possible."""
-        return max(0.0, self._next - now) if self._gap else 0.0
-
-    def take(self, namespace: str, now: float) -> float:
-        """Return the seconds to wait before asking again; 0 if the call may be made now."""
-        if self._gap and now - self._next > _IDLE:
-            self._free()
-        if not self._gap:
+    def take(self, namespace: str, now: float, *, waited: bool = False) -> float:
+        """Return 0 if the call may be made now, otherwise the seconds until it may ask again. `waited`: it
+        waits in its worker, and has no time of a next try."""
+        if self._is_free(now):
+            self._told.clear()
+            self._had.clear()
             return 0.0
         self._expire(now)
-        mine = self._told[namespace]
-        if mine and mine[0] <= now:
-            del mine[0]
-        if now < self._next or self._is_anothers_turn(namespace, now):
-            return self._tell(mine, now) - now
+        told = self._told.get(namespace)
+        if told and told[0] <= now + NOTHING and not waited:
+            del told[0]
+        if now < self._next - NOTHING:
+            return self._next - now
+        if self._is_anothers_turn(namespace, now):
+            return min(_LATE, self._gap / 2)
         self._had[namespace] = now
         self._next = now + self._gap
         return 0.0
 
-    def throttled(self, began: float, now: float) -> None:
-        """AWS throttled a call that started at `began`."""
-        if began <= self._throttled_at:
-            # Sent before the gaps started or grew.
-            return
-        self._throttled_at = now
-        self._gap = min(self._longest, self._gap * 2) if self._gap else FIRST_GAP
-        self._next = now + self._gap
+    def tell(self, namespace: str, now: float) -> float:
+        """Return the seconds after which a call that does not wait in its worker tries again."""
+        self._came(namespace)
+        mine = self._told[namespace]
+        come = self._place(namespace, mine, now)
+        insort(mine, come)
+        return come - now
 
-    def answered(self, began: float) -> None:
-        """AWS did not throttle a call that started at `began`."""
-        if not self._gap or began <= self._throttled_at:
-            return
-        self._next -= self._gap / 2
-        self._gap /= 2
-        if self._gap < _SHORTEST_GAP:
-            self._free()
+    def wait_here(self, namespace: str, seconds: float, now: float) -> bool:
+        """Whether a call that may ask again after `seconds` waits in its worker; `left` must follow."""
+        if seconds + self._here.total() * self._gap > self.patience:
+            return False
+        # Another namespace, whose last turn is longer ago, may be about to come.
+        keep = 1 if self._is_due(now - _EXPECTED, now + _EXPECTED, before=namespace) else 0
+        if not self._places.take(For.TURN, keep):
+            return False
+        self._came(namespace)
+        self._here[namespace] += 1
+        return True
+
+    def left(self, namespace: str) -> None:
+        """The call waits no more."""
+        self._places.leave(For.TURN)
+        self._here[namespace] -= 1
+        if not self._here[namespace]:
+            del self._here[namespace]
 
     @property
     def _late(self) -> float:
-        return min(_LATE, self._gap / 2)
-
-    def _free(self) -> None:
-        self._gap = 0.0
-        self._told.clear()
-        self._had.clear()
+        """Seconds to wait for a namespace whose turn it is."""
+        return min(_LATE, self._gap / 2) if self._gap >= _LONG_GAP else 0.0
 
     def _expire(self, now: float) -> None:
-        late = now - self._late
+        late = now - max(self._late, _EXPECTED)
         for namespace, told in list(self._told.items()):
             missed = bisect_left(told, late)
             if missed:
@@ -133,18 +145,38 @@ class Turns:
                 del self._told[namespace]
 
     def _is_anothers_turn(self, namespace: str, now: float) -> bool:
-        before = self._had.get(namespace, float("-inf"))
-        return any(
-            told and told[0] <= now and self._had.get(other, float("-inf")) < before
-            for other, told in self._told.items()
-            if other != namespace
-        )
+        if any(self._goes_before(other, namespace) for other in self._here):
+            return True
+        return now < self._next + self._late and self._is_due(now - self._late, now, before=namespace)
 
-    def _tell(self, mine: list[float], now: float) -> float:
-        come = self._next if now < self._next else now + self._late
-        if len(mine) >= _FIRST and mine[_FIRST - 1] <= come:
-            longest = min(_LONGEST_WAIT, _SHORTEST_WAIT + len(mine))
-            waiting = sum(1 for told in self._told.values() if told)
-            come = max(come, now + min(longest, self._gap * len(mine) * waiting))
-        insort(mine, come)
-        return come
+    def _is_due(self, since: float, until: float, *, before: str) -> bool:
+        """Whether a call of a namespace that goes before this one is due in that time."""
+        for other, told in self._told.items():
+            first = bisect_left(told, since)
+            if first < len(told) and told[first] <= until and self._goes_before(other, before):
+                return True
+        return False
+
+    def _came(self, namespace: str) -> None:
+        self._had.setdefault(namespace, self._had_last(namespace))
+
+    def _goes_before(self, other: str, namespace: str) -> bool:
+        return self._had_last(other) < self._had_last(namespace)
+
+    def _had_last(self, namespace: str) -> float:
+        return self._had.get(namespace, _NEVER + len(self._had))
+
+    def _place(self, namespace: str, mine: list[float], now: float) -> float:
+        """Return the time of the first place in the order of all namespaces that no call of its own has."""
+        others = {*self._told, *self._here} - {namespace}
+        before = sum(1 for other in others if self._goes_before(other, namespace))
+        start = self._next if now < self._next else now + min(_LATE, self._gap / 2)
+        waiting = sum(map(len, self._told.values()))
+        last = max(start, now + min(_LONGEST_WAIT, _SHORTEST_WAIT + waiting * _WAIT_OF_EACH))
+        for number in range(len(mine) + 1):
+            come = start + (number * (len(others) + 1) + before) * self._gap
+            if come >= last:
+                return last
+            if number == len(mine) or mine[number] > come:
+                return come
+        raise AssertionError("unreachable: the last number is free")

@@ -349,6 +349,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
         def manage(self, kind, connector, _):
             managed_kinds.append((kind.resource, type(connector)))
             assert connector._accounts._workers == 8
+            assert connector._accounts._places.lists == 2
             return MagicMock()
 
         def everything_read(self):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import structlog
+from botocore.exceptions import ClientError
 
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
@@ -641,7 +642,10 @@ class Lists:
 
     def _page(self, **request: Any) -> dict[str, Any]:
         self.markers.append(request.get("Marker"))
-        return next(self.pages)
+        page = next(self.pages)
+        if "Error" in page:
+            raise ClientError(page, "ListDistributionTenants")
+        return page
 
     list_distribution_tenants = list_connection_groups = list_domain_conflicts = _page
 
@@ -667,6 +671,30 @@ def test_the_tenants_of_a_group_are_looked_for_on_every_page():
     assert [each.name for each in listed] == ["shop.acme"]
     assert lists.markers == [None, "a", "b"]
     assert [*calls_of({"NextMarker": "a"}, {})[0].tenants_of_group("cg_1")] == []
+
+
+THROTTLED = {"Error": {"Code": "Throttling", "Message": "Rate exceeded"}}
+
+
+def test_a_page_that_is_throttled_is_asked_for_once_more():
+    calls, lists = calls_of({"NextMarker": "a"}, THROTTLED, {"NextMarker": "b"}, THROTTLED, {})
+    assert [*calls.tenants_of_group("cg_1")] == []
+    assert lists.markers == [None, "a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "asked"),
+    [
+        ((THROTTLED,), [None]),
+        (({"NextMarker": "a"}, THROTTLED, THROTTLED), [None, "a", "a"]),
+        (({"NextMarker": "a"}, {"Error": {"Code": "AccessDenied", "Message": "no"}}), [None, "a"]),
+    ],
+)
+def test_a_list_that_goes_on_being_refused_fails(pages, asked):
+    calls, lists = calls_of(*pages)
+    with pytest.raises(AwsError):
+        [*calls.tenants_of_group("cg_1")]
+    assert lists.markers == asked
 
 
 @pytest.mark.parametrize("what", ["tenants", "default group"])
