@@ -36,7 +36,7 @@ from provider.admission.rules import Facts
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
-from provider.cloudfront.aws.waiting_places import WaitingPlaces
+from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION

@@ -12,7 +12,7 @@ from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Instruments
-from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
+from provider.cloudfront.aws.pacing.waiting_places import For, WaitingPlaces
 from tests.contract.emulated import ACCOUNT, Emulated
 from tests.contract.test_credentials import EDGE, config_with
 from tests.unit.provider.world import World, managed

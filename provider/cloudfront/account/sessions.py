@@ -58,9 +58,9 @@ from provider.cloudfront.aws.circuits import USUAL_WORKERS
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.aws.pacing.throttling import Pace
+from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.aws.retries import to_external_error
-from provider.cloudfront.aws.throttling import Pace
-from provider.cloudfront.aws.waiting_places import WaitingPlaces
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.sweep.inventory import Inventory

@@ -27,8 +27,8 @@ from provider.cloudfront.aws.circuits import STS
 from provider.cloudfront.aws.error_translation import translated, unreadable
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.aws.metrics import CallMetrics
+from provider.cloudfront.aws.pacing.throttling import Pace
 from provider.cloudfront.aws.signing import Signing
-from provider.cloudfront.aws.throttling import Pace
 
 __all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_reading", "reads_only"]
 

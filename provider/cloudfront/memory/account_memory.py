@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from edgetenants_runtime.clock import Clock, utc_now
-from provider.cloudfront.aws.rates import DEFAULT_RATE
+from provider.cloudfront.aws.pacing.rates import DEFAULT_RATE
 from provider.cloudfront.memory.answers import SharedReads
 from provider.cloudfront.memory.certificate_requests import CertificateRequests
 from provider.cloudfront.memory.deletions import AcceptedDisablings, Disablings, RefusedDeletions

@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 from edgetenants_runtime.errors import ExternalError, Retry, RetryMode
 from edgetenants_runtime.external import Change, ExternalClient, Observation
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.aws.turns import on_behalf_of
+from provider.cloudfront.aws.pacing.turns import on_behalf_of
 from provider.cloudfront.state.creating import CREATING_IN
 from provider.cloudfront.state.identity import namespace_of
 

@@ -8,7 +8,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
 from edgetenants_runtime.external import Change, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.turns import caller
+from provider.cloudfront.aws.pacing.turns import caller
 from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
 from tests.unit.provider.world import World, managed
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from provider.cloudfront.aws.permitted_rate import NOTHING, Spacing
-from provider.cloudfront.aws.rates import LONGEST_WAIT
+from provider.cloudfront.aws.pacing.permitted_rate import NOTHING, Spacing
+from provider.cloudfront.aws.pacing.rates import LONGEST_WAIT
 
 __all__ = ["ListTurns"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.provider.cloudfront.aws.staged_workers import Bucket, Resource, Windows, Workers
+from tests.unit.provider.cloudfront.aws.pacing.staged_workers import Bucket, Resource, Windows, Workers
 
 WARM, END = 60.0, 360.0
 """Virtual seconds: the rate is found until the first, and counted until the second."""

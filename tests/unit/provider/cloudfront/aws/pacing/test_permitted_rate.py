@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provider.cloudfront.aws.permitted_rate import PermittedRate, Spacing
+from provider.cloudfront.aws.pacing.permitted_rate import PermittedRate, Spacing
 
 LOWEST = 0.05
 

@@ -8,9 +8,9 @@ import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.rates import DEFAULT_RATE
-from provider.cloudfront.aws.throttling import Pace
-from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
+from provider.cloudfront.aws.pacing.rates import DEFAULT_RATE
+from provider.cloudfront.aws.pacing.throttling import Pace
+from provider.cloudfront.aws.pacing.waiting_places import For, WaitingPlaces
 
 CREATION, READING, LIST = "CreateDistributionTenant", "GetDistributionTenant", "ListDistributionTenants"
 

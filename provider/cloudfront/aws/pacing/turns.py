@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from provider.cloudfront.aws.permitted_rate import NOTHING, Spacing
-from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
+from provider.cloudfront.aws.pacing.permitted_rate import NOTHING, Spacing
+from provider.cloudfront.aws.pacing.waiting_places import For, WaitingPlaces
 
 __all__ = ["LOWEST_RATE", "LOWEST_READING_RATE", "Turns", "caller", "on_behalf_of"]
 

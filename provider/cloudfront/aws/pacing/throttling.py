@@ -18,13 +18,14 @@ import threading
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
-from provider.cloudfront.aws import operations, turns
+from provider.cloudfront.aws import operations
 from provider.cloudfront.aws.circuits import STS, USUAL_WORKERS, circuits
 from provider.cloudfront.aws.errors import PAUSED, AwsError
-from provider.cloudfront.aws.list_turns import ListTurns
-from provider.cloudfront.aws.rates import Rates
-from provider.cloudfront.aws.turns import Turns
-from provider.cloudfront.aws.waiting_places import For, WaitingPlaces
+from provider.cloudfront.aws.pacing import turns
+from provider.cloudfront.aws.pacing.list_turns import ListTurns
+from provider.cloudfront.aws.pacing.rates import Rates
+from provider.cloudfront.aws.pacing.turns import Turns
+from provider.cloudfront.aws.pacing.waiting_places import For, WaitingPlaces
 
 __all__ = ["Pace"]
 

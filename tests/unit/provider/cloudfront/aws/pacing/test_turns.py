@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from provider.cloudfront.aws.turns import Turns, caller, on_behalf_of
-from provider.cloudfront.aws.waiting_places import WaitingPlaces
+from provider.cloudfront.aws.pacing.turns import Turns, caller, on_behalf_of
+from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 
 
 def turns(places: int = 0) -> Turns:

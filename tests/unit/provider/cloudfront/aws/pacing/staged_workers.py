@@ -14,9 +14,9 @@ from functools import partial
 from typing import Protocol
 
 from provider.cloudfront.aws.errors import PAUSED, AwsError
-from provider.cloudfront.aws.throttling import Pace
-from provider.cloudfront.aws.turns import on_behalf_of
-from provider.cloudfront.aws.waiting_places import WaitingPlaces
+from provider.cloudfront.aws.pacing.throttling import Pace
+from provider.cloudfront.aws.pacing.turns import on_behalf_of
+from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 
 CREATION = "CreateDistributionTenant"
 READING = (0.05, 0.15)
