@@ -172,6 +172,22 @@ PROVIDER_SWEEP = (
         (_OF_SWEEPS,),
     ),
     Mutation(
+        "a config whose credentials expired makes all lists",
+        _SWEEPS,
+        "        self._use_others(known)\n",
+        "",
+        "one expired Secret ends the lists for all configs of that identity",
+        (_OF_SWEEPS,),
+    ),
+    Mutation(
+        "what a list shows to be changed waits for all polls",
+        "main.py",
+        "priority = Priority.DRIFT if changed else Priority.POLL",
+        "priority = Priority.POLL",
+        "with thousands of tenants, drift is repaired minutes later",
+        ("unit/provider/test_main.py",),
+    ),
+    Mutation(
         "what lists show does not count as observed",
         _SWEEPS,
         "        known.memory.vanished.shown(each.uid for each in inventory.watched)\n",

@@ -85,10 +85,10 @@ class _Caller:
     account: str
     inventory: Inventory
     memory: AccountMemory
-    lists: Lists
-    """Of the provider config that was opened last."""
     configs: dict[str, ProviderConfigKey] = field(default_factory=dict)
     """By uid."""
+    lists: dict[str, Lists] = field(default_factory=dict)
+    """The calls with the credentials of each config, by uid; the first one makes them."""
     size: int | None = _LARGE_PAGE
     pages: int = 0
     """Of the last sweep, at least; 0 if unknown."""
@@ -141,9 +141,12 @@ class Sweeps:
             new = known is None or known.memory is not memory
             if known is None or new:
                 inventory = Inventory(self._clock, memory.writes, self._interval)
-                known = self._callers[caller] = _Caller(account, inventory, memory, lists)
-            known.lists = lists
+                known = self._callers[caller] = _Caller(account, inventory, memory)
             known.configs[uid] = config
+            known.lists[uid] = lists
+            if not config.namespace:
+                # A team's config may have a low rate.
+                known.lists = {uid: lists, **known.lists}
             self._start()
         if new:
             self._queue.add(caller)
@@ -214,6 +217,7 @@ class Sweeps:
         for caller, each in self._callers.items():
             if caller != but:
                 each.configs.pop(uid, None)
+                each.lists.pop(uid, None)
 
     # One sweep.
 
@@ -257,16 +261,31 @@ class Sweeps:
                 error=str(error),
             )
         known.failures += 1
+        self._use_others(known)
         self._wake(known.inventory.failed(), changed=False)
         self._count(known, "failed", began, None)
         return float(min(_LONGEST_RETRY, self._interval * 2.0 ** min(known.failures - 1, 10)))
 
+    def _use_others(self, known: _Caller) -> None:
+        """The next sweep uses the credentials of another config: those of this one may have expired."""
+        with self._lock:
+            uid = next(iter(known.lists), None)
+            if uid is not None:
+                known.lists[uid] = known.lists.pop(uid)
+
+    def _lists(self, known: _Caller) -> Lists:
+        with self._lock:
+            lists = next(iter(known.lists.values()), None)
+        if lists is None:
+            raise AwsError("ListDistributionTenants", PAUSED, "no provider config uses these credentials now")
+        return lists
+
     def _tenants(self, known: _Caller) -> int:
         """Read all pages of tenants; return the number of tenants."""
-        marker, passed, tenants = "", set[str](), 0
+        lists, marker, passed, tenants = self._lists(known), "", set[str](), 0
         while True:
             asked = self._clock.now()
-            page = self._page(known, marker, known.lists.page_of_tenants)
+            page = self._page(known, marker, lists.page_of_tenants)
             self._wake(known.inventory.page(page.tenants, asked), changed=True)
             passed.add(marker)
             tenants += len(page.tenants)
@@ -296,9 +315,9 @@ class Sweeps:
         self._wake(followers, changed=True)
 
     def _all_groups(self, known: _Caller) -> dict[str, Hashable]:
-        marker, passed, shown = "", set[str](), dict[str, Hashable]()
+        lists, marker, passed, shown = self._lists(known), "", set[str](), dict[str, Hashable]()
         while True:
-            page = self._page(known, marker, known.lists.page_of_groups)
+            page = self._page(known, marker, lists.page_of_groups)
             shown |= page.groups
             passed.add(marker)
             marker = page.marker

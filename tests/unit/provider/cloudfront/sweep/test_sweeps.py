@@ -312,10 +312,28 @@ class TestCallers:
         world.sweep()
         assert world.aws.calls == []
 
-    def test_the_config_that_was_opened_last_makes_the_calls(self, world):
-        """The credentials of another one may have been revoked."""
+    def test_after_a_failure_another_config_makes_the_calls(self, world):
+        """Its credentials may have been revoked."""
+        other = Aws(25)
+        world.open(uid="config-2", config=ProviderConfigKey("ProviderConfig", "own", "shop"), lists=other)
+        world.aws.errors = [denied()]
+        world.sweep()
+        world.sweep()
+        assert (len(world.aws.calls), len(other.calls)) == (1, 4)
+
+    def test_a_cluster_scoped_config_goes_first(self, world):
+        """A team's may have a low rate."""
+        world.sweeps.leave("config-1")
+        teams, cluster = Aws(25), Aws(25)
+        world.open(uid="config-2", config=ProviderConfigKey("ProviderConfig", "own", "shop"), lists=teams)
+        world.open(uid="config-3", lists=cluster)
+        world.open(uid="config-4", config=ProviderConfigKey("ProviderConfig", "own", "shop"), lists=teams)
+        world.sweep()
+        assert (len(teams.calls), len(cluster.calls)) == (0, 4)
+
+    def test_a_config_that_is_opened_again_makes_the_calls_with_its_new_credentials(self, world):
         fresh = Aws(25)
-        world.open(uid="config-2", lists=fresh)
+        world.open(lists=fresh)
         world.sweep()
         assert (len(world.aws.calls), len(fresh.calls)) == (0, 4)
 
