@@ -57,7 +57,7 @@ class Fleet:
             self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
         )
         self.accounts = Accounts(self.clock, sweeps=self.sweeps if self._with_sweeps else None)
-        self.next_sweep = self.clock.now()
+        self.next_sweep = self.next_check = self.clock.now()
         for each in self.members.values():
             each.restart()
             self.wake(each)
@@ -72,10 +72,12 @@ class Fleet:
         """Let time pass; return the calls that were made."""
         self.aws.admin("DELETE", "calls")
         end = self.clock.now() + seconds
-        while min(self._next_due(), self.next_sweep) <= end:
-            moment = min(self._next_due(), self.next_sweep)
+        while (moment := min(self._next_due(), self.next_sweep, self.next_check)) <= end:
             self.pass_time(moment - self.clock.now())
-            if self.next_sweep <= self._next_due():
+            if self.next_check <= moment:
+                self.sweeps.check()
+                self.next_check = moment + INTERVAL / 4
+            elif self.next_sweep <= moment:
                 self._sweep()
             else:
                 self._reconcile(self.members[heapq.heappop(self._queue)[2]])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from provider.cloudfront.account import sessions
+from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.memory import schedules
 from provider.cloudfront.state.group import Group
 from tests.contract.fleet import INTERVAL, Fleet
@@ -242,3 +246,106 @@ def test_the_daily_check_of_each_takes_a_get(aws, monkeypatch):
     calls = fleet.run(2 * HOUR)
     assert calls["GetDistributionTenant"] == calls["ListTagsForResource"]
     assert abs(calls["GetDistributionTenant"] - TENANTS) <= 2
+
+
+# Lists that lag, hang or lie.
+
+
+def delete_in_aws(fleet: Fleet, *numbers: int) -> None:
+    """Someone deletes tenants."""
+    for number in numbers:
+        fleet.aws.edit(f"shop.t-{number:03}", Enabled=False)
+    fleet.aws.admin("POST", "clock", {"step": 600})
+    for number in numbers:
+        seen = fleet.aws.calls.get_tenant(f"shop.t-{number:03}")
+        fleet.aws.calls.delete_tenant(seen.id, seen.etag)
+
+
+def the_lists(fleet: Fleet) -> CloudFrontCalls:
+    """The calls that the sweeps make."""
+    return next(iter(next(iter(fleet.sweeps._callers.values())).lists.values()))
+
+
+def lag(fleet: Fleet, seconds: float) -> None:
+    """For that long, the list of tenants is the one of now."""
+    calls, until = the_lists(fleet), fleet.clock.now() + seconds
+    read, pages, marker = calls.page_of_tenants, {}, ""
+    while marker not in pages:
+        pages[marker] = read(marker)
+        marker = pages[marker].marker
+    calls.page_of_tenants = lambda marker="", size=None: (
+        pages[marker] if fleet.clock.now() < until else read(marker, size)
+    )
+
+
+def test_an_accident_behind_lists_that_lag_is_not_repeated(resting):
+    """What a list shows does not stand for tenants that no one has read."""
+    lag(resting, 300.0)
+    delete_in_aws(resting, *range(TENANTS))
+    for number in range(5):
+        resting.of(number).edit(parameters={"tenantName": "gold"})
+        resting.wake(resting.of(number))
+    calls = resting.run(1200.0)
+    assert calls["CreateDistributionTenant"] == 0
+    assert resting.ready() == {("False", "RecreationHeld"): TENANTS}
+
+
+def test_one_that_is_gone_is_recreated_soon_although_the_others_are_at_rest(resting):
+    delete_in_aws(resting, 7)
+    assert resting.run(3 * INTERVAL)["CreateDistributionTenant"] == 1
+
+
+def test_what_a_get_did_not_find_does_not_exist_because_of_a_list(resting):
+    lag(resting, 600.0)
+    delete_in_aws(resting, 7)
+    member = resting.of(7)
+    member.edit(annotations={"crossplane.io/reconcile-requested-at": "now"})
+    for _ in range(3):
+        resting.wake(member)
+        resting.run(0.5)
+        assert member.told("Ready")[:2] == ("False", "RecreationHeld")
+
+
+def test_while_sweeps_hang_drift_is_found_nearly_as_soon(resting):
+    resting.run(max(0.0, resting.next_sweep - resting.clock.now()) + 1.0)
+    resting.next_sweep = resting.clock.now() + 100 * HOUR
+    resting.aws.edit("shop.t-007", Enabled=False)
+    assert resting.run(3.5 * INTERVAL)["UpdateDistributionTenant"] == 1
+
+
+def test_a_forged_status_does_not_hide_a_change_of_the_spec(resting):
+    resting.start()
+    resting.run(30.0)
+    member = resting.of(7)
+    stored = member.stored
+    stored["status"]["atProvider"]["parameters"] = {"tenantName": "downgraded"}
+    member.objects.put(member.kind, stored)
+    member.edit(parameters={"tenantName": "downgraded"})
+    resting.wake(member)
+    assert resting.run(1.0)["UpdateDistributionTenant"] == 1
+
+
+def test_a_group_whose_get_lags_behind_its_list_is_polled(resting):
+    resting.aws.admin("PATCH", "settings", {"group_disable_needs_no_tenants": False})
+    group = resting.of(7).stored["status"]["atProvider"]["connectionGroupId"]
+    calls = the_lists(resting)
+    read, before, until = calls.get_group, calls.get_group(group), resting.clock.now() + 100.0
+    calls.get_group = lambda id_: before if resting.clock.now() < until else read(id_)
+    resting.aws.calls.update_group(before.id, before.etag, Group(name=before.name, enabled=False))
+    resting.run(100.0 + 3 * INTERVAL)
+    ready, seen = resting.ready(), read(group)
+    # All tests have this group.
+    resting.aws.calls.update_group(seen.id, seen.etag, Group(name=seen.name, enabled=True))
+    assert ready == {("False", "ConnectionGroupDisabled"): TENANTS}
+
+
+def test_a_new_caller_is_no_gap(resting, monkeypatch):
+    """The session of a role has another name, for example."""
+    real = sessions._caller
+    monkeypatch.setattr(sessions, "_caller", lambda *given: replace(real(*given), arn="arn:another"))
+    resting.accounts._forget("u1", resting.accounts.opened("u1").hooks)
+    resting.wake(resting.of(0))
+    resting.run(1.0)
+    for number in range(TENANTS):
+        resting.aws.edit(f"shop.t-{number:03}", Enabled=False)
+    assert resting.run(2 * INTERVAL)["UpdateDistributionTenant"] == TENANTS

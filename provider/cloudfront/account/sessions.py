@@ -63,8 +63,7 @@ from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.sightings import Sightings
-from provider.cloudfront.sweep.inventory import Inventory
-from provider.cloudfront.sweep.sweeps import Sweeps
+from provider.cloudfront.sweep.sweeps import Sweeps, Swept
 
 if TYPE_CHECKING:
     from mypy_boto3_acm import ACMClient
@@ -104,7 +103,7 @@ _REMEMBERED_SECONDS: Final = 24 * 3600.0
 """How long the provider remembers an account that no config uses any more."""
 _MOST_REMEMBERED: Final = 100
 """Maximum number of such accounts: anyone who may change credentials could use a new one each second."""
-_SPARED_SECONDS: Final = 300.0
+_SPARED_SECONDS: Final = 900.0
 """A config that was not used for this long makes room for another one of its namespace."""
 
 
@@ -140,7 +139,7 @@ class Account:
     hooks: Hooks = field(repr=False)
     """The hooks around the requests of this config."""
     clients: tuple[BaseClient, ...] = field(repr=False, default=())
-    inventory: Inventory | None = field(repr=False, default=None)
+    swept: Swept | None = field(repr=False, default=None)
     """What the lists of the account show this caller; None if they are not swept."""
 
     def close(self) -> None:
@@ -338,7 +337,7 @@ class Accounts:
                     raise ExternalError(
                         f"{config.key}: {len(others)} other ProviderConfigs of namespace {namespace} are in "
                         "use, which is the maximum. Let resources share a ProviderConfig; one that no "
-                        "resource has used for five minutes makes room",
+                        "resource has used for a quarter of an hour makes room",
                         retry=Retry.poll(),
                     )
                 left = [self._let_go(first)]
@@ -413,26 +412,23 @@ class Accounts:
             rehearsals=shared.rehearsals,
             hooks=hooks,
             clients=(cloudfront, acm, sts),
-            inventory=self._inventory(config, spec, caller, shared, calls),
+            swept=self._swept(config, spec, caller, shared, calls),
         )
 
-    def _inventory(
+    def _swept(
         self,
         config: ResolvedConfig,
         spec: ProviderConfigSpec,
         caller: Caller | None,
         shared: _Shared,
         calls: CloudFrontCalls,
-    ) -> Inventory | None:
-        """The inventory of the caller: each may see other tenants, and only its own lists count for it."""
+    ) -> Swept | None:
+        """The lists of the caller: each may see other tenants, and only its own lists count for it."""
         if self._sweeps is None:
             return None
-        with self._lock:
-            if self._went(config.uid):
-                return None
         endpoint = spec.endpoint.url if spec.endpoint else ""
         who = (caller.account, caller.arn) if caller and caller.arn else (config.uid, None)
-        return self._sweeps.open(
+        swept = self._sweeps.open(
             (endpoint, *who),
             config.key,
             config.uid,
@@ -440,6 +436,12 @@ class Accounts:
             memory=shared.memory,
             lists=calls,
         )
+        with self._lock:
+            if not self._went(config.uid):
+                return swept
+        # It was deleted meanwhile, and is opened for one reconcile.
+        self._sweeps.leave(config.uid)
+        return None
 
     def _pace(self) -> Pace:
         return Pace(self.clock, self._workers, self._places)

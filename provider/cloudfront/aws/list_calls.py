@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ from provider.cloudfront.state.observed import ObservedTenant
 if TYPE_CHECKING:
     from mypy_boto3_cloudfront import CloudFrontClient
 
-__all__ = ["GroupPage", "ListCalls", "Page"]
+__all__ = ["GroupPage", "GroupRow", "ListCalls", "Page"]
 
 T = TypeVar("T")
 
@@ -28,11 +28,20 @@ class Page:
 
 
 @dataclass(frozen=True)
+class GroupRow:
+    """What may change of a connection group."""
+
+    etag: str
+    enabled: bool
+    status: str
+
+
+@dataclass(frozen=True)
 class GroupPage:
     """A page of connection groups."""
 
-    groups: Mapping[str, Hashable]
-    """What may change of each group, by id."""
+    groups: Mapping[str, GroupRow]
+    """By id."""
     marker: str
     """As in Page."""
 
@@ -79,5 +88,6 @@ def _tenant(row: Mapping[str, Any]) -> ObservedTenant:
     return observed.tenant(row, observed.identifying(row, "ETag"))
 
 
-def _group(row: Mapping[str, Any]) -> tuple[str, Hashable]:
-    return observed.identifying(row, "Id"), (row.get("ETag"), row.get("Enabled"), row.get("Status"))
+def _group(row: Mapping[str, Any]) -> tuple[str, GroupRow]:
+    enabled = bool(row.get("Enabled", True))
+    return observed.identifying(row, "Id"), GroupRow(row.get("ETag", ""), enabled, row.get("Status", ""))

@@ -118,7 +118,7 @@ class _Connector:
         key = str(config.key)
         kept = self._kept if self._answers_are_proof(config) else OnlyRead(self._kept)
         access = AccountAccess(
-            account.cloudfront, account.memory, self._installation, account.id, key, account.inventory
+            account.cloudfront, account.memory, self._installation, account.id, key, account.swept
         )
         return Dependencies(
             access,
@@ -152,7 +152,7 @@ class _Connector:
         if not is_dry_run(mr):
             return made(deps)
         recorder, kept = Recorder(account.cloudfront), deps.cluster.kept
-        recorded = replace(deps.account, cloudfront=recorder.as_cloudfront, inventory=None)
+        recorded = replace(deps.account, cloudfront=recorder.as_cloudfront, swept=None)
         watching = replace(deps, account=recorded, cluster=replace(deps.cluster, kept=OnlyLooks(kept)))
         acting = Dependencies(
             account=replace(recorded, memory=account.rehearsals),

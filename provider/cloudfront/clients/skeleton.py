@@ -132,7 +132,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._keeper.gone(mr)
             guards.check_vanished(mr, self._deps, proof)
             return Observation(exists=False) if mr.deleted else self._missing(mr)
-        self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn)
+        self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn, listed=self._is_listed)
         if mr.deleted:
             return self._leaving(mr, owned)
         self._keeper.saw(mr, owned.seen)
@@ -183,7 +183,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             if not error.absent:
                 raise self._explained(mr, error, f"get {noun(mr)} {mr.external_name}") from error
         else:
-            self._memory.vanished.exists(seen.id, name_keys.in_any_account(mr.kind, seen.name))
+            if not self._is_listed:
+                self._memory.vanished.exists(seen.id, name_keys.in_any_account(mr.kind, seen.name))
             return owner_look.with_known_tags(mr, seen)
         # It is gone, whatever follows: the retention time of its records starts now.
         self._keeper.gone(mr)
@@ -192,6 +193,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if mr.deleted:
             self._keeper.gone_as_wanted(mr)
         return None
+
+    @property
+    def _is_listed(self) -> bool:
+        """Whether the last observation was confirmed by a list, and not by a Get."""
+        return False
 
     def _read(self, mr: Managed) -> Seen:
         """The external resource with the external name. Raises AwsError."""

@@ -99,19 +99,28 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             deps.account.id,
         )
         self._hold = HeldDeletion(deps)
-        self._tenant = TenantLook(deps.account.inventory, memory, deps.policy.poll_seconds)
+        self._tenant = TenantLook(deps.account.swept, memory, deps.policy.poll_seconds)
 
     # Observe.
 
     def observe(self, mr: Managed) -> Observation:
         """See Skeleton. No list decides anything: a tenant that differs from the spec is read first."""
-        seen = super().observe(mr)
+        try:
+            seen = super().observe(mr)
+        finally:
+            self._tenant.read_others()
         if self._tenant.confirmed and not seen.up_to_date:
             self._tenant.afresh()
             seen = super().observe(mr)
         if not _is_at_rest(seen):
             return seen
-        return replace(seen, watched_for=self._tenant.watched_for(mr, seen.state.seen))
+        tenant = seen.state.seen
+        group = self._dns.group(mr, tenant.connection_group_id)
+        return replace(seen, watched_for=self._tenant.watched_for(mr, tenant, group))
+
+    @property
+    def _is_listed(self) -> bool:
+        return self._tenant.confirmed
 
     def _read(self, mr: Managed) -> ObservedTenant:
         return self._tenant.get(mr, self._get, partial(self._seems_to_differ, mr))

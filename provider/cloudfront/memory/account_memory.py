@@ -142,12 +142,16 @@ class AccountMemory:
         self._last_seen = _LastSeen(clock)
         self.sightings = sightings or Sightings()
 
-    def note_seen(self, uid: str, id_: str, arn: str = "") -> None:
-        """Note that the external resource exists. Forget the resources that were not observed for long."""
-        self.vanished.is_there(uid, id_)
+    def note_seen(self, uid: str, id_: str, arn: str = "", *, listed: bool = False) -> None:
+        """Note that the external resource exists, or that a list shows it. Forget the resources that were not
+        observed for long."""
+        if listed:
+            self.vanished.is_listed(uid, id_)
+        else:
+            self.vanished.is_there(uid, id_)
+            self.gone.forget(uid)
         self.sightings.note(uid, arn)
         self.unseen.forget(uid)
-        self.gone.forget(uid)
         for idle in self._last_seen.note(uid, id_):
             self.vanished.let_go(idle)
             self.forget(idle)

@@ -45,8 +45,8 @@ class GroupStates:
         """Note the state of a connection group, which may come from another call."""
         self._answers.note(group, look, _lasts(group, look))
 
-    def forget(self, group: str) -> None:
-        """A connection group changed: read it again for the next tenant."""
+    def changed(self, group: str) -> None:
+        """A list shows a change of a connection group: read it again for the next tenant."""
         self._answers.forget(group)
 
 

@@ -226,12 +226,18 @@ class Vanished:
             self._drop(uid)
             self._seen[uid] = id_
 
-    def shown(self, uids: Iterable[str]) -> None:
-        """Note that a list shows the tenants of these managed resources."""
+    def is_listed(self, uid: str, id_: str) -> None:
+        """Note that a list shows the tenant of a managed resource: no observation, as lists lag behind."""
         with self._lock:
-            for uid in uids:
-                if uid in self._seen and uid not in self._gone:
-                    self._looked(uid)
+            if uid not in self._gone:
+                self._seen[uid] = id_
+
+    def is_deciding(self, seconds: float) -> bool:
+        """Whether one that counts for all namespaces was found gone lately, so that the others are to be
+        observed. `seconds` is the poll interval."""
+        with self._lock:
+            since = self._clock.now() - _MOST_POLLS * seconds
+            return any(gone.loss.counts_for_others and gone.since > since for gone in self._gone.values())
 
     def exists(self, id_: str, name: str) -> None:
         """Note that AWS has a tenant with that id and that name (see Loss), for any resource.

@@ -11,7 +11,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
-from provider.cloudfront.sweep.inventory import Inventory
+from provider.cloudfront.sweep.sweeps import Swept
 
 __all__ = ["AccountAccess", "ClusterView", "Dependencies", "Everyone", "Peers", "Policy"]
 
@@ -33,7 +33,7 @@ class AccountAccess:
     """The account of the credentials; None if they may not read it."""
     config: str = ""
     """The provider config, for messages."""
-    inventory: Inventory | None = None
+    swept: Swept | None = None
     """What the lists of the account show; None if they are not swept."""
 
 

@@ -6,35 +6,41 @@ never replaces a Get. It confirms one:
     row agrees with the last Get, or with the record in status ──▶ no call
     row differs, or is missing, or too old                     ──▶ Get
 
-A row counts only if its page was requested after the last write of this provider to the tenant. Whatever a
-list lacks or shows wrongly costs a Get, and nothing is decided by it.
+A row counts only if its page was requested after the last write of this provider to the tenant, and after a
+Get that did not find it. Whatever a list lacks or shows wrongly costs a Get, and nothing is decided by it.
 
-Resources that are at rest are watched: a sweep reconciles those whose row changed or is missing. When sweeps
-fail, it reconciles all of them, and they are polled one by one.
+Resources that are at rest are watched: a sweep reconciles those whose row changed or is missing. When the
+last complete list is too old, all of them are reconciled, and polled one by one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import ObjectKey
+from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["Follower", "Inventory", "Remembered", "agree", "share"]
 
-_LATE_PERIODS: Final = 2.5
-"""A sweep is late if none began within this many periods. Older rows do not count."""
+_LONGEST_PERIOD: Final = 5.0
+"""Intervals from the beginning of a sweep to that of the next one, at most."""
 _CONFIRMED_SECONDS: Final = 24 * 3600.0
 """How long lists may confirm the same Get, or the record in status."""
 _FIRST_SECONDS: Final = 60.0
 """How long resources wait for the first sweep of a process."""
+_MOST_ABSENT: Final = 20_000
+_SAMPLE: Final = 200
+"""How many other tenants are read when one is gone. If two percent of ten thousand were gone, too, four of
+these would be."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,15 @@ class Inventory:
         self._ids: dict[str, str] = {}
         """Ids by name."""
         self._got: dict[str, _Got] = {}
+        self._absent: OrderedDict[str, float] = OrderedDict()
+        """By name: when a Get was sent that did not find it. A list may show it for a while."""
+        self._generations: dict[str, int] = {}
+        """By id of a tenant that this process has not read: the generation of its resource at the first look.
+        Its status says nothing of later ones."""
         self._watched: dict[Follower, _Watch] = {}
         self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
         """The watched resources by the id of their tenant."""
-        self._groups: Mapping[str, Hashable] = {}
+        self._groups: Mapping[str, GroupRow] = {}
         """What the list shows of each connection group, by id."""
         self._period = interval
         self._swept = float("-inf")
@@ -94,6 +105,7 @@ class Inventory:
         self._opened = clock.now()
         self._failed = False
         """The last sweep did not succeed."""
+        self._doubted = float("-inf")
 
     @property
     def age(self) -> float:
@@ -123,11 +135,14 @@ class Inventory:
 
     # For the resources.
 
-    def confirmed(self, name: str, share: float, remembered: Remembered) -> ObservedTenant | None:
+    def confirmed(
+        self, name: str, generation: int, share: float, remembered: Remembered
+    ) -> ObservedTenant | None:
         """Return a tenant without a call, if a list confirms what is known of it; None: get it.
 
         Args:
             name: its name in CloudFront.
+            generation: that of its managed resource.
             share: a fixed number in (0, 1] for each resource, to spread what is due once a day.
             remembered: completes a row, if this process has not read the tenant yet.
         """
@@ -140,27 +155,39 @@ class Inventory:
             if got is not None:
                 fresh = now < got.asked + _CONFIRMED_SECONDS
                 return got.seen if fresh and self._confirms(row, got) else None
-            if now >= self._opened + share * _CONFIRMED_SECONDS:
+            first = self._generations.setdefault(row.seen.id, generation)
+            if now >= self._opened + share * _CONFIRMED_SECONDS or first != generation:
                 return None
         return remembered(row.seen)
 
     def got(self, seen: ObservedTenant, asked: float) -> None:
         """Note what a Get returned that was sent at `asked`."""
         with self._lock:
+            self._absent.pop(seen.name, None)
             last = self._got.get(seen.id)
-            if last is None or last.asked <= asked:
+            if not self._is_idle() and (last is None or last.asked <= asked):
                 self._got[seen.id] = _Got(seen, asked)
+                self._generations.pop(seen.id, None)
 
-    def watch(self, follower: Follower, seen: ObservedTenant, seconds: float) -> bool:
-        """Have a resource reconciled when the lists show that its tenant, which was observed as `seen`, or
-        its connection group changed; for that many seconds. False: they do not show its present state, so it
-        has to be polled."""
+    def absent(self, name: str, asked: float) -> None:
+        """Note that a Get that was sent at `asked` did not find a tenant with this name."""
+        with self._lock:
+            self._absent[name] = asked
+            self._absent.move_to_end(name)
+            while len(self._absent) > _MOST_ABSENT:
+                self._absent.popitem(last=False)
+
+    def watch(
+        self, follower: Follower, seen: ObservedTenant, seconds: float, *, group_disabled: bool = False
+    ) -> bool:
+        """Have a resource reconciled when the lists show that its tenant or its connection group changed, for
+        that many seconds. The tenant was observed as `seen`, and its group as `group_disabled`. False: the
+        lists do not show their present states, so the resource has to be polled."""
         with self._lock:
             row, group = self._rows.get(seen.id), seen.connection_group_id
-            if row is None or not self._counts(row) or not agree(row.seen, seen):
+            if row is None or not self._counts(row) or not agree(row.seen, seen) or self._is_late():
                 return False
-            if group is not None and group not in self._groups:
-                # The groups cannot be listed, or the list lags behind.
+            if group is not None and not self._shows(group, disabled=group_disabled):
                 return False
             self._watched[follower] = _Watch(seen.id, group, self._clock.now() + seconds)
             self._followers[seen.id].add(follower)
@@ -171,6 +198,19 @@ class Inventory:
         with self._lock:
             self._drop(follower)
 
+    def doubt(self) -> list[Follower]:
+        """A tenant is gone, perhaps with many others. Returns some watched resources whose tenants are to be
+        read, once in an interval: the ones that were not watched for longest."""
+        with self._lock:
+            now = self._clock.now()
+            if now < self._doubted + self._interval:
+                return []
+            self._doubted = now
+            found = list(islice(self._watched, _SAMPLE))
+            for follower in found:
+                self._drop(follower)
+            return found
+
     # For the sweeps.
 
     def page(self, rows: Iterable[ObservedTenant], asked: float) -> list[Follower]:
@@ -178,7 +218,7 @@ class Inventory:
         with self._lock:
             return [each for row in rows for each in self._take_in(_Row(row, asked))]
 
-    def groups(self, shown: Mapping[str, Hashable]) -> tuple[frozenset[str], list[Follower]]:
+    def groups(self, shown: Mapping[str, GroupRow]) -> tuple[frozenset[str], list[Follower]]:
         """Take in what the list shows of all connection groups, by id; empty if they cannot be listed.
         Returns the ids of those that changed, and the resources to reconcile."""
         with self._lock:
@@ -193,29 +233,34 @@ class Inventory:
         with self._lock:
             now = self._clock.now()
             self._swept, self._failed = began, False
-            self._period = max(self._interval, 2 * (now - began))
+            longest = _LONGEST_PERIOD * self._interval
+            self._period = min(longest, max(self._interval, 2 * (now - began)))
             for row in [row for row in self._rows.values() if row.asked < began]:
                 self._forget(row.seen)
             for id_ in [id_ for id_, got in self._got.items() if id_ not in self._rows and got.asked < began]:
                 del self._got[id_]
+            for id_ in self._generations.keys() - self._rows.keys():
+                del self._generations[id_]
             # They were reconciled meanwhile, or exist no more.
             self._wake(lambda watch: watch.until < now)
             return self._wake(lambda watch: watch.id not in self._rows)
 
-    def failed(self) -> list[Follower]:
-        """Note that a sweep did not succeed. Returns the resources that have to be polled from now on: all,
-        if the last list is too old."""
+    def failed(self) -> None:
+        """Note that a sweep did not succeed."""
         with self._lock:
             self._failed = True
+
+    def overdue(self) -> list[Follower]:
+        """Return the resources that have to be polled from now on: all, if the last list is too old."""
+        with self._lock:
             return self._wake(lambda _: True) if self._is_late() else []
 
     def close(self) -> list[Follower]:
         """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
         with self._lock:
             self._failed, self._swept, self._period = True, float("-inf"), self._interval
-            self._rows.clear()
-            self._ids.clear()
-            self._got.clear()
+            for known in (self._rows, self._ids, self._got, self._generations, self._absent):
+                known.clear()
             self._groups = {}
             return self._wake(lambda _: True)
 
@@ -225,17 +270,32 @@ class Inventory:
         if name in self._rows:
             # It is the id of a tenant too, and AWS may mean that one.
             return None
-        return self._rows.get(self._ids.get(name, ""))
+        row = self._rows.get(self._ids.get(name, ""))
+        return None if name in self._absent else row
 
     def _counts(self, row: _Row) -> bool:
-        recent = self._clock.now() - row.asked <= _LATE_PERIODS * self._period
+        recent = self._clock.now() - row.asked <= self._longest
         return recent and row.asked > self._writes.last(row.seen.id)
 
     def _confirms(self, row: _Row, got: _Got) -> bool:
         return got.asked > self._writes.last(got.seen.id) and agree(row.seen, got.seen)
 
+    def _shows(self, group: str, *, disabled: bool) -> bool:
+        """Whether the list shows that group, in that state. It may lag behind, or lead."""
+        shown = self._groups.get(group)
+        return shown is not None and shown.enabled is not disabled
+
+    @property
+    def _longest(self) -> float:
+        """Seconds after which a list is too old: one sweep may fail once."""
+        return self._period + self._interval
+
     def _is_late(self) -> bool:
-        return self._clock.now() - self._swept > _LATE_PERIODS * self._period
+        return self._clock.now() - self._swept > self._longest
+
+    def _is_idle(self) -> bool:
+        """There is no list, and none is about to come."""
+        return self._failed and self._swept == float("-inf")
 
     def _take_in(self, row: _Row) -> list[Follower]:
         id_ = row.seen.id
@@ -280,7 +340,8 @@ def agree(row: ObservedTenant, seen: ObservedTenant) -> bool:
 
 
 def _shown(seen: ObservedTenant) -> tuple[object, ...]:
-    return (seen.id, seen.etag, seen.enabled, seen.status, dict(seen.domains))
+    parents = (seen.distribution_id, seen.connection_group_id)
+    return (seen.id, seen.etag, *parents, seen.enabled, seen.status, dict(seen.domains))
 
 
 def share(uid: str) -> float:

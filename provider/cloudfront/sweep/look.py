@@ -1,7 +1,8 @@
 """The looks of one reconcile at its tenant: a Get, or what the lists confirm.
 
 The lists are enough for a tenant that is at rest. Everything else takes a Get: a deletion, a reconcile that a
-user requested, the daily check, a poll interval of its own, and any difference from the spec.
+user requested, the daily check, a poll interval of its own, and any difference from the spec. So does each
+tenant while the provider finds out whether one that is gone is the only one (memory/vanishing.py).
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from edgetenants_runtime.api.annotations import POLL_INTERVAL
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower, Inventory, share
+from provider.cloudfront.sweep.inventory import Follower, share
+from provider.cloudfront.sweep.sweeps import Swept
 
 __all__ = ["TenantLook"]
 
@@ -35,10 +39,11 @@ the second one."""
 class TenantLook:
     """The looks of one reconcile."""
 
-    def __init__(self, inventory: Inventory | None, memory: AccountMemory, poll_seconds: float) -> None:
-        """Without an `inventory`, each look is a Get."""
-        self._inventory, self._memory, self._poll_seconds = inventory, memory, poll_seconds
+    def __init__(self, swept: Swept | None, memory: AccountMemory, poll_seconds: float) -> None:
+        """Without `swept`, each look is a Get."""
+        self._swept, self._memory, self._poll_seconds = swept, memory, poll_seconds
         self._afresh = False
+        self._gone = False
         self.confirmed = False
         """The last look took no call."""
 
@@ -59,38 +64,58 @@ class TenantLook:
             AwsError: raised by `read`.
             NotYet: the first list of this process is about to come.
         """
-        self.confirmed = False
-        if self._inventory is None:
+        self.confirmed = self._gone = False
+        if self._swept is None:
             return read(str(mr.external_name))
-        self._inventory.unwatch(_follower(mr))
+        self._swept.inventory.unwatch(_follower(mr))
         if not self._needs_get(mr):
-            seen = self._listed(mr, self._inventory)
+            seen = self._listed(mr, self._swept)
             if seen is not None and not differs(seen):
                 self.confirmed = True
                 return seen
-        asked = self._memory.clock.now()
-        seen = read(str(mr.external_name))
-        self._inventory.got(seen, asked)
-        return seen
+        return self._got(str(mr.external_name), read, self._swept)
 
-    def watched_for(self, mr: Managed, seen: ObservedTenant) -> float | None:
-        """Have the sweeps watch a tenant at rest; return for how many seconds they do. None: it has to be
-        polled."""
-        if self._inventory is None or POLL_INTERVAL in mr.annotations:
+    def read_others(self) -> None:
+        """If this tenant has gone, perhaps with many others, have some of the others read."""
+        if self._gone and self._swept is not None and self._is_deciding():
+            self._swept.doubt()
+
+    def watched_for(self, mr: Managed, seen: ObservedTenant, group: GroupLook) -> float | None:
+        """Have the sweeps watch a tenant at rest, whose connection group was observed as `group`; return for
+        how many seconds they do. None: it has to be polled."""
+        if self._swept is None or POLL_INTERVAL in mr.annotations:
             return None
         longest = min(_POLLS * self._poll_seconds, _LONGEST, self._memory.dns_turns.left(mr.uid))
         seconds = max(self._poll_seconds, longest)
-        return seconds if self._inventory.watch(_follower(mr), seen, 2 * seconds) else None
+        watch = self._swept.inventory.watch
+        shown = watch(_follower(mr), seen, 2 * seconds, group_disabled=group.disabled)
+        return seconds if shown else None
+
+    def _got(self, name: str, read: Callable[[str], ObservedTenant], swept: Swept) -> ObservedTenant:
+        asked = self._memory.clock.now()
+        try:
+            seen = read(name)
+        except AwsError as error:
+            if error.absent:
+                self._gone = True
+                swept.inventory.absent(name, asked)
+            raise
+        swept.inventory.got(seen, asked)
+        return seen
 
     def _needs_get(self, mr: Managed) -> bool:
-        own = POLL_INTERVAL in mr.annotations or is_requested(mr)
-        return self._afresh or own or mr.deleted or self._memory.deep_checks.is_near(mr.uid)
+        own = POLL_INTERVAL in mr.annotations or is_requested(mr) or self._memory.deep_checks.is_near(mr.uid)
+        return self._afresh or own or mr.deleted or self._is_deciding()
 
-    def _listed(self, mr: Managed, inventory: Inventory) -> ObservedTenant | None:
-        if inventory.is_awaited and _is_at_rest(mr):
+    def _is_deciding(self) -> bool:
+        return self._memory.vanished.is_deciding(self._poll_seconds)
+
+    def _listed(self, mr: Managed, swept: Swept) -> ObservedTenant | None:
+        if swept.inventory.is_awaited and _is_at_rest(mr):
             words = "waiting for the first list of the account's tenants"
             raise NotYet(words, after=_FIRST + _SPREAD * share(mr.uid), quiet=True)
-        return inventory.confirmed(str(mr.external_name), share(mr.uid), lambda row: _remembered(mr, row))
+        name, remembered = str(mr.external_name), lambda row: _remembered(mr, row)
+        return swept.inventory.confirmed(name, mr.generation, share(mr.uid), remembered)
 
 
 def _follower(mr: Managed) -> Follower:
@@ -106,10 +131,10 @@ def _is_at_rest(mr: Managed) -> bool:
 
 
 def _remembered(mr: Managed, row: ObservedTenant) -> ObservedTenant | None:
-    """The tenant, with the parameters that the status records for this ETag. Anyone who may write the status
-    may thereby hide a change of their own tenant, until the daily check."""
+    """The tenant, with the parameters that the status records for this ETag and spec. Anyone who may write
+    the status may thereby hide a change from before this process, until the daily check."""
     told = mr.at_provider
-    if (told.get("id"), told.get("etag")) != (row.id, row.etag):
+    if not _is_at_rest(mr) or (told.get("id"), told.get("etag")) != (row.id, row.etag):
         return None
     if told.get("customizations") != observed.at_provider(row, None).get("customizations"):
         return None

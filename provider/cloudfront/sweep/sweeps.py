@@ -1,14 +1,16 @@
 """Sweeps all accounts, each as often as its inventory says.
 
 One sweep serves all provider configs whose credentials are of one caller. It costs a call for each page of
-the account's tenants, so it needs at least as many managed resources that use these configs: a team with one
-tenant in a large account gets that tenant instead. The same applies where AWS refuses the lists.
+the account's tenants and connection groups, so it needs at least as many managed resources that use these
+configs: a team with one tenant in a large account gets that tenant instead. The same applies where AWS
+refuses the lists, or where the account's rate makes a sweep too long.
 
-    enough resources ── all pages, then the connection groups ──▶ complete ──▶ what changed is reconciled
-                    └── an error, or pages that do not end ─────▶ failed ────▶ later all are polled
+    enough resources ── all pages (listing.py) ──▶ complete ──▶ what changed is reconciled
+                    └── an error, or too long ───▶ failed ────▶ tried again, ever later
 
-The sweeps have their own threads, so they never wait for a worker, and one account never waits for another
-whose endpoint does not answer, unless several are silent.
+The sweeps have their own threads, so they wait for no worker. A throttled list does not keep its thread, and
+namespaces take turns at the threads. Besides, whatever becomes of the sweeps, a watchdog has all tenants
+polled whose last list is too old.
 """
 
 from __future__ import annotations
@@ -17,36 +19,36 @@ import random
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import structlog
 
 from edgetenants_runtime.clock import Clock, pause
 from edgetenants_runtime.managed import ProviderConfigKey
 from edgetenants_runtime.queueing.queue import WorkQueue
-from provider.cloudfront.aws.errors import ENDLESS, PAUSED, AwsError
-from provider.cloudfront.aws.list_calls import GroupPage, Page
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.sweep.inventory import Follower, Inventory
+from provider.cloudfront.sweep.listing import Listing, Lists
 
-__all__ = ["Lists", "Sweeps", "Tally", "Wake"]
+__all__ = ["Sweeps", "Swept", "Tally", "Wake"]
 
 _log = structlog.get_logger("provider.cloudfront.sweep")
 
 _THREADS: Final = 4
 _LARGE_PAGE: Final = 1000
 """Rows to ask for. AWS does not publish its maximum: it may return fewer, or refuse, and then it decides."""
-_MOST_PAGES: Final = 10_000
+_LONGEST: Final = 2.5
+"""Intervals that a sweep may take."""
 _LEARN_SECONDS: Final = 3600.0
 """After this, the provider tries again whether an account has become small enough."""
+_FIRST_RETRY: Final = 0.25
+"""Intervals until a sweep that failed is tried again; they double. So one failure makes no list too old."""
 _LONGEST_RETRY: Final = 600.0
-"""Seconds until the next sweep after several that failed."""
-_TRIES: Final = 8
-"""How often a page is requested while AWS throttles the list."""
-_LONGEST_PAUSE: Final = 60.0
-
-
-_P = TypeVar("_P", Page, GroupPage)
+_WATCHED: Final = 0.25
+"""Intervals between two looks of the watchdog."""
+_THROTTLED_SECONDS: Final = 2.0
+"""Until a throttled list goes on, if AWS and the account's pace do not say when."""
 
 
 class Wake(Protocol):
@@ -57,18 +59,6 @@ class Wake(Protocol):
         ...
 
 
-class Lists(Protocol):
-    """The calls of a sweep; each may raise AwsError."""
-
-    def page_of_tenants(self, marker: str = "", size: int | None = None) -> Page:
-        """See ListCalls."""
-        ...
-
-    def page_of_groups(self, marker: str = "", size: int | None = None) -> GroupPage:
-        """See ListCalls."""
-        ...
-
-
 class Tally(Protocol):
     """Measures sweeps."""
 
@@ -76,6 +66,18 @@ class Tally(Protocol):
         """A sweep ended, as complete or failed, after seconds of the injected clock. `tenants` is the number
         of those that it saw; None if it did not see all."""
         ...
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What the lists of a caller show, for the resources of its provider configs."""
+
+    inventory: Inventory
+    _wake: Wake
+
+    def doubt(self) -> None:
+        """A tenant is gone: have some others read, as many may be gone."""
+        self._wake(self.inventory.doubt(), changed=True)
 
 
 @dataclass
@@ -94,6 +96,8 @@ class _Caller:
     """Of the last sweep, at least; 0 if unknown."""
     learned: float = 0.0
     failures: int = 0
+    listing: Listing | None = None
+    """The sweep that goes on."""
 
 
 class _TooLarge(Exception):  # noqa: N818 - says what was found
@@ -114,13 +118,14 @@ class Sweeps:
         threads: int = _THREADS,
     ) -> None:
         """`interval` is the shortest time between two sweeps in seconds. `users` returns how many managed
-        resources use a provider config."""
+        resources use a provider config. Without `threads`, the caller calls `round` and `check`."""
         self._clock, self._interval = clock, interval
         self._users, self._wake, self._tally = users, wake, tally
         self._lock = threading.Lock()
         self._callers: dict[Hashable, _Caller] = {}
-        self._queue: WorkQueue[Hashable] = WorkQueue(clock, random.Random())  # noqa: S311 - for delays
         self._threads = threads
+        rng = random.Random()  # noqa: S311 - for delays
+        self._queue: WorkQueue[Hashable] = WorkQueue(clock, rng, share=self._home, workers=threads)
         self._started = False
 
     def open(
@@ -132,14 +137,15 @@ class Sweeps:
         account: str,
         memory: AccountMemory,
         lists: Lists,
-    ) -> Inventory:
-        """Return the inventory for a provider config, whose credentials are of that caller. `uid` is that of
-        the config, and `lists` makes the calls with its credentials."""
+    ) -> Swept:
+        """Return what the lists show, for a provider config whose credentials are of that caller. `uid` is
+        that of the config, and `lists` makes the calls with its credentials."""
         with self._lock:
-            self._leave(uid, but=caller)
+            left = self._leave(uid, but=caller)
             known = self._callers.get(caller)
             new = known is None or known.memory is not memory
             if known is None or new:
+                left += [known] if known else []
                 inventory = Inventory(self._clock, memory.writes, self._interval)
                 known = self._callers[caller] = _Caller(account, inventory, memory)
             known.configs[uid] = config
@@ -148,76 +154,103 @@ class Sweeps:
                 # A team's config may have a low rate.
                 known.lists = {uid: lists, **known.lists}
             self._start()
+        self._close(left)
         if new:
             self._queue.add(caller)
-        return known.inventory
+        return Swept(known.inventory, self._wake)
 
     def leave(self, uid: str) -> None:
         """Forget a provider config."""
         with self._lock:
-            self._leave(uid)
+            left = self._leave(uid)
+        self._close(left)
 
     def ages(self) -> Mapping[str, float]:
         """For each account, the seconds since its last complete sweep began; the longest of several callers.
         Accounts without sweeps are not among them."""
-        with self._lock:
-            callers = list(self._callers.values())
         found: dict[str, float] = {}
-        for each in callers:
+        for each in self._all():
             age = each.inventory.age
             if age < float("inf"):
                 found[each.account] = max(age, found.get(each.account, 0.0))
         return found
 
     def round(self, caller: Hashable) -> float:
-        """Sweep once, if it is worth it. Returns the seconds until the next round."""
+        """Sweep, or go on with a sweep, if it is worth it. Returns the seconds until the next round."""
         with self._lock:
             known = self._callers.get(caller)
-            number = len(known.configs) if known else 0
-        if known is None or not number:
+        if known is None:
             return self._interval
         try:
             if self._is_worth_it(known):
                 return self._sweep(known)
-            self._wake(known.inventory.close(), changed=False)
-        except BaseException:  # noqa: BLE001 - no exception may stop the sweeps, not even SystemExit
+            self._end(known)
+        except BaseException as error:  # noqa: BLE001 - no exception may stop the sweeps, not even SystemExit
             _log.exception("a sweep raised an exception, continuing with the next", account=known.account)
-            self._wake(known.inventory.failed(), changed=False)
+            return self._failed(known, repr(error))
         return self._interval
+
+    def check(self) -> None:
+        """Have the resources polled whose last list is too old: its sweep may hang, or wait for a thread."""
+        for each in self._all():
+            self._wake(each.inventory.overdue(), changed=False)
 
     # Threads.
 
     def _start(self) -> None:
-        if self._started:
+        if self._started or not self._threads:
             return
         self._started = True
         for number in range(self._threads):
             threading.Thread(target=self._work, name=f"sweep {number + 1}", daemon=True).start()
+        threading.Thread(target=self._watch, name="sweep watchdog", daemon=True).start()
 
     def _work(self) -> None:
         while (caller := self._queue.get()) is not None:
+            seconds = self._interval
             try:
                 seconds = self.round(caller)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("a sweep cannot end")
             finally:
                 self._queue.done(caller)
-            if self._is_used(caller):
+            with self._lock:
+                used = caller in self._callers
+            if used:
                 self._queue.add_after(caller, seconds)
 
-    def _is_used(self, caller: Hashable) -> bool:
-        """Whether a provider config uses it. If none does, forget it."""
+    def _watch(self) -> None:
+        while True:
+            pause(self._clock, _WATCHED * self._interval)
+            try:
+                self.check()
+            except Exception:  # noqa: BLE001 - the next look must come
+                _log.exception("cannot check how old the lists are")
+
+    def _home(self, caller: Hashable) -> Hashable:
+        """The namespace of a caller's configs; "" if one of them is cluster-scoped."""
         with self._lock:
             known = self._callers.get(caller)
-            if known is None or known.configs:
-                return known is not None
-            del self._callers[caller]
-        known.inventory.close()
-        return False
+            return min((each.namespace for each in known.configs.values()), default="") if known else ""
 
-    def _leave(self, uid: str, but: Hashable = None) -> None:
-        for caller, each in self._callers.items():
-            if caller != but:
-                each.configs.pop(uid, None)
-                each.lists.pop(uid, None)
+    def _all(self) -> list[_Caller]:
+        with self._lock:
+            return list(self._callers.values())
+
+    def _leave(self, uid: str, but: Hashable = None) -> list[_Caller]:
+        """Call under the lock: forget the config, and return the callers that no config uses any more."""
+        left = []
+        for caller, each in list(self._callers.items()):
+            if caller == but or each.configs.pop(uid, None) is None:
+                continue
+            each.lists.pop(uid, None)
+            if not each.configs:
+                left.append(self._callers.pop(caller))
+        return left
+
+    def _close(self, left: Iterable[_Caller]) -> None:
+        for each in left:
+            self._wake(each.inventory.close(), changed=False)
 
     # One sweep.
 
@@ -233,38 +266,97 @@ class Sweeps:
         return sum(map(self._users, configs))
 
     def _sweep(self, known: _Caller) -> float:
-        began, inventory = self._clock.now(), known.inventory
+        listing = known.listing or Listing(self._clock.now())
+        known.listing = None
         try:
-            tenants = self._tenants(known)
-            self._groups(known)
+            while not listing.is_complete:
+                self._turn(known, listing)
         except _TooLarge:
-            self._wake(inventory.close(), changed=False)
+            self._end(known)
             return self._interval
         except AwsError as error:
-            return self._failed(known, began, error)
-        self._wake(inventory.complete(began), changed=True)
-        known.memory.vanished.shown(each.uid for each in inventory.watched)
+            if (error.throttled or error.code == PAUSED) and not self._is_too_long(listing):
+                known.listing = listing
+                return min(max(error.after or _THROTTLED_SECONDS, 0.1), self._interval)
+            return self._refused(known, error)
+        self._completed(known, listing)
+        return max(0.0, listing.began + known.inventory.period - self._clock.now())
+
+    def _turn(self, known: _Caller, listing: Listing) -> None:
+        """Read one page."""
+        if self._is_too_long(listing):
+            words = f"the list took more than {_LONGEST * self._interval:.0f} s"
+            raise AwsError("ListDistributionTenants", "Timeout", words)
+        lists, asked, first = self._lists(known), self._clock.now(), not listing.marker
+        try:
+            if listing.has_tenants:
+                self._read_groups(known, listing, lists)
+            else:
+                rows = listing.next_tenants(lists, known.size)
+                self._wake(known.inventory.page(rows, asked), changed=True)
+        except AwsError as error:
+            if error.code != "InvalidArgument" or known.size is None or not first:
+                raise
+            known.size = None
+            return
+        self._learn(known, listing)
+
+    def _read_groups(self, known: _Caller, listing: Listing, lists: Lists) -> None:
+        try:
+            listing.next_groups(lists, known.size)
+        except AwsError as error:
+            if not error.not_permitted:
+                raise
+            # Tenants in a group that cannot be listed are polled.
+            listing.end_without_groups()
+        if not listing.is_complete:
+            return
+        changed, followers = known.inventory.groups(listing.groups)
+        for group in changed:
+            known.memory.groups.changed(group)
+        self._wake(followers, changed=True)
+
+    def _learn(self, known: _Caller, listing: Listing) -> None:
+        more = not listing.is_complete
+        known.pages = max(known.pages, listing.pages + 1) if more else listing.pages
+        known.learned = self._clock.now()
+        if known.pages > self._number_of_users(known):
+            raise _TooLarge
+
+    def _completed(self, known: _Caller, listing: Listing) -> None:
+        self._wake(known.inventory.complete(listing.began), changed=True)
         if known.failures:
             _log.info("tenants can be listed again", account=known.account)
         known.failures = 0
-        self._count(known, "complete", began, tenants)
-        return max(0.0, began + inventory.period - self._clock.now())
+        self._count(known, "complete", listing.began, listing.tenants)
 
-    def _failed(self, known: _Caller, began: float, error: AwsError) -> float:
+    def _refused(self, known: _Caller, error: AwsError) -> float:
         if not known.failures:
             _log.warning(
                 "cannot list the tenants of the account, so each of them is polled; allow "
                 "cloudfront:ListDistributionTenants and cloudfront:ListConnectionGroups"
                 if error.not_permitted
-                else "cannot list the tenants of the account; each of them is polled until that succeeds",
+                else "cannot list the tenants of the account; if that lasts, each of them is polled",
                 account=known.account,
                 error=str(error),
             )
+        return self._failed(known, str(error))
+
+    def _failed(self, known: _Caller, error: str) -> float:
         known.failures += 1
+        known.listing = None
         self._use_others(known)
-        self._wake(known.inventory.failed(), changed=False)
-        self._count(known, "failed", began, None)
-        return float(min(_LONGEST_RETRY, self._interval * 2.0 ** min(known.failures - 1, 10)))
+        known.inventory.failed()
+        self.check()
+        self._count(known, "failed", self._clock.now(), None)
+        seconds = self._interval * _FIRST_RETRY * 2.0 ** min(known.failures - 1, 20)
+        _log.debug("a sweep failed", account=known.account, error=error, again=seconds)
+        return min(_LONGEST_RETRY, seconds)
+
+    def _end(self, known: _Caller) -> None:
+        """The lists are not worth their calls."""
+        known.listing = None
+        self._wake(known.inventory.close(), changed=False)
 
     def _use_others(self, known: _Caller) -> None:
         """The next sweep uses the credentials of another config: those of this one may have expired."""
@@ -280,72 +372,9 @@ class Sweeps:
             raise AwsError("ListDistributionTenants", PAUSED, "no provider config uses these credentials now")
         return lists
 
-    def _tenants(self, known: _Caller) -> int:
-        """Read all pages of tenants; return the number of tenants."""
-        lists, marker, passed, tenants = self._lists(known), "", set[str](), 0
-        while True:
-            asked = self._clock.now()
-            page = self._page(known, marker, lists.page_of_tenants)
-            self._wake(known.inventory.page(page.tenants, asked), changed=True)
-            passed.add(marker)
-            tenants += len(page.tenants)
-            marker = page.marker
-            self._learn(known, len(passed), more=bool(marker))
-            if not marker:
-                return tenants
-            _check_ends("ListDistributionTenants", marker, passed)
-
-    def _learn(self, known: _Caller, pages: int, *, more: bool) -> None:
-        known.pages = pages if not more else max(known.pages, pages + 1)
-        known.learned = self._clock.now()
-        if more and known.pages > self._number_of_users(known):
-            raise _TooLarge
-
-    def _groups(self, known: _Caller) -> None:
-        try:
-            shown = self._all_groups(known)
-        except AwsError as error:
-            if not error.not_permitted:
-                raise
-            # Tenants in a group that cannot be listed are polled.
-            shown = {}
-        changed, followers = known.inventory.groups(shown)
-        for group in changed:
-            known.memory.groups.forget(group)
-        self._wake(followers, changed=True)
-
-    def _all_groups(self, known: _Caller) -> dict[str, Hashable]:
-        lists, marker, passed, shown = self._lists(known), "", set[str](), dict[str, Hashable]()
-        while True:
-            page = self._page(known, marker, lists.page_of_groups)
-            shown |= page.groups
-            passed.add(marker)
-            marker = page.marker
-            if not marker:
-                return shown
-            _check_ends("ListConnectionGroups", marker, passed)
-
-    def _page(self, known: _Caller, marker: str, read: Callable[[str, int | None], _P]) -> _P:
-        """Request a page. While AWS throttles the list, wait and try again; a page size that AWS refuses is
-        left to AWS."""
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                return read(marker, known.size)
-            except AwsError as error:
-                if error.code == "InvalidArgument" and known.size is not None:
-                    known.size = None
-                    continue
-                if not tries_left or not (error.throttled or error.code == PAUSED):
-                    raise
-                pause(self._clock, min(error.after or 1.0, _LONGEST_PAUSE))
-        raise AssertionError("unreachable: the last try returns or raises")
+    def _is_too_long(self, listing: Listing) -> bool:
+        return self._clock.now() > listing.began + _LONGEST * self._interval
 
     def _count(self, known: _Caller, outcome: str, began: float, tenants: int | None) -> None:
         if self._tally is not None:
             self._tally.swept(known.account, outcome, self._clock.now() - began, tenants)
-
-
-def _check_ends(operation: str, marker: str, passed: set[str]) -> None:
-    """Raises AwsError if the pages lead back or do not end: what the others show is unknown."""
-    if marker in passed or len(passed) >= _MOST_PAGES:
-        raise AwsError(operation, ENDLESS, "the pages of the list do not end")

@@ -176,7 +176,7 @@ def test_a_config_that_was_not_used_lately_makes_room(accounts):
     for number in range(1, sessions._MOST_OF_NAMESPACE):
         accounts.clock.advance(1)
         accounts.of(of_team(number))
-    accounts.clock.advance(300)
+    accounts.clock.advance(900)
     for number in range(1, sessions._MOST_OF_NAMESPACE):
         accounts.of(of_team(number))
     accounts.of(of_team(100))

@@ -9,11 +9,13 @@ import pytest
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
+from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.sweep.inventory import Follower, Inventory, agree, share
 
 INTERVAL = 60.0
+ENABLED, DISABLED = GroupRow("E1", True, "Deployed"), GroupRow("E2", False, "Deployed")
 HALF_A_DAY = 12 * 3600.0
 
 
@@ -45,7 +47,7 @@ class Lists:
         self.clock = FakeClock(1000.0)
         self.writes = Writes(self.clock)
         self.inventory = Inventory(self.clock, self.writes, INTERVAL)
-        self.groups: dict[str, str] = {}
+        self.groups: dict[str, GroupRow] = {}
 
     def sweep(self, *rows: ObservedTenant, takes: float = 0.0) -> list[Follower]:
         """One page has them all. Returns those that are woken."""
@@ -61,8 +63,8 @@ class Lists:
         self.inventory.got(seen, self.clock.now())
         return seen
 
-    def confirmed(self, name: str = "acme", remembered: ObservedTenant | None = None):
-        return self.inventory.confirmed(name, 0.5, lambda _: remembered)
+    def confirmed(self, name: str = "acme", remembered: ObservedTenant | None = None, generation: int = 1):
+        return self.inventory.confirmed(name, generation, 0.5, lambda _: remembered)
 
 
 @pytest.fixture
@@ -85,6 +87,8 @@ def test_a_get_is_confirmed_by_the_next_list_with_its_parameters(lists):
         {"domains": {"acme.example.com": "inactive"}},
         {"domains": {}},
         {"status": "InProgress"},
+        {"distribution_id": "E2"},
+        {"connection_group_id": "cg_2"},
     ],
 )
 def test_a_row_that_differs_confirms_nothing(lists, now):
@@ -127,7 +131,7 @@ def test_a_get_that_was_sent_before_a_write_ended_does_not_count_after_it(lists)
 def test_an_old_list_does_not_count(lists):
     lists.get(tenant())
     lists.sweep(tenant())
-    lists.clock.advance(2.5 * INTERVAL)
+    lists.clock.advance(2 * INTERVAL)
     assert lists.confirmed() == tenant()
     lists.clock.advance(1.0)
     assert lists.confirmed() is None
@@ -187,6 +191,14 @@ class TestRemembered:
         lists.sweep(tenant())
         assert lists.confirmed(remembered=tenant()) is None
 
+    def test_the_record_says_nothing_of_a_later_spec(self, lists):
+        """Whoever may write the status could hide the change."""
+        lists.sweep(tenant())
+        assert lists.confirmed(remembered=tenant(), generation=1) == tenant()
+        assert lists.confirmed(remembered=tenant(), generation=2) is None
+        lists.get(tenant())
+        assert lists.confirmed(generation=2) == tenant()
+
     def test_within_a_day_it_is_read(self, lists):
         lists.clock.advance(HALF_A_DAY - 10)
         lists.sweep(tenant())
@@ -238,12 +250,12 @@ class TestWatch:
 
     def test_a_change_of_its_group_wakes_it(self, lists):
         mine = tenant(connection_group_id="cg_1")
-        lists.groups = {"cg_1": "E1 Enabled", "cg_2": "E1 Enabled"}
+        lists.groups = {"cg_1": ENABLED, "cg_2": ENABLED}
         lists.sweep(mine)
         assert lists.inventory.watch(follower(), mine, 600)
-        lists.groups = {"cg_1": "E1 Enabled", "cg_2": "E2 Disabled"}
+        lists.groups = {"cg_1": ENABLED, "cg_2": DISABLED}
         assert lists.sweep(mine) == []
-        lists.groups = {"cg_1": "E2 Disabled", "cg_2": "E2 Disabled"}
+        lists.groups = {"cg_1": DISABLED, "cg_2": DISABLED}
         assert lists.sweep(mine) == [follower()]
 
     def test_it_is_not_watched_if_no_list_shows_its_group(self, lists):
@@ -251,9 +263,17 @@ class TestWatch:
         lists.sweep(mine)
         assert not lists.inventory.watch(follower(), mine, 600)
 
+    def test_it_is_not_watched_while_the_list_shows_its_group_in_another_state(self, lists):
+        """One of both lags behind; a change of the group would be missed."""
+        mine = tenant(connection_group_id="cg_1")
+        lists.groups = {"cg_1": DISABLED}
+        lists.sweep(mine)
+        assert not lists.inventory.watch(follower(), mine, 600)
+        assert lists.inventory.watch(follower(), mine, 600, group_disabled=True)
+
     def test_groups_that_can_no_longer_be_listed_wake_it(self, lists):
         mine = tenant(connection_group_id="cg_1")
-        lists.groups = {"cg_1": "E1"}
+        lists.groups = {"cg_1": ENABLED}
         lists.sweep(mine)
         lists.inventory.watch(follower(), mine, 600)
         lists.groups = {}
@@ -280,15 +300,16 @@ class TestFailures:
         lists.get(tenant())
         lists.sweep(tenant())
         lists.inventory.watch(follower(), tenant(), 600)
-        assert lists.inventory.failed() == []
+        lists.inventory.failed()
+        assert lists.inventory.overdue() == []
         assert lists.confirmed() == tenant()
 
     def test_when_the_last_list_is_too_old_all_are_woken(self, lists):
         lists.sweep(tenant(), tenant("b"))
         for name in ("acme", "b"):
             lists.inventory.watch(follower(name), tenant(name), 600)
-        lists.clock.advance(2.5 * INTERVAL + 1)
-        assert set(lists.inventory.failed()) == {follower(), follower("b")}
+        lists.clock.advance(2 * INTERVAL + 1)
+        assert set(lists.inventory.overdue()) == {follower(), follower("b")}
         assert not lists.inventory.watch(follower(), tenant(), 600)
 
     def test_a_sweep_that_takes_long_leaves_half_of_the_time(self, lists):
@@ -297,11 +318,15 @@ class TestFailures:
         lists.sweep(tenant(), takes=100.0)
         assert lists.inventory.period == 200.0
         lists.inventory.watch(follower(), tenant(), 6000)
-        lists.clock.advance(200.0)
-        assert lists.inventory.failed() == []
+        lists.clock.advance(150.0)
+        assert lists.inventory.overdue() == []
         assert lists.confirmed() == tenant()
         lists.sweep(tenant(), takes=1.0)
         assert lists.inventory.period == INTERVAL
+
+    def test_however_long_it_takes_the_next_one_comes(self, lists):
+        lists.sweep(tenant(), takes=10_000.0)
+        assert lists.inventory.period == 5 * INTERVAL
 
     def test_after_its_end_nothing_is_confirmed(self, lists):
         lists.get(tenant())
@@ -311,6 +336,40 @@ class TestFailures:
         assert lists.confirmed(remembered=tenant()) is None
         assert not lists.inventory.watch(follower(), tenant(), 600)
         assert lists.inventory.age == float("inf")
+
+
+class TestAbsent:
+    """A Get did not find it. Its list may lag behind."""
+
+    def test_a_list_does_not_confirm_it(self, lists):
+        lists.get(tenant())
+        lists.sweep(tenant())
+        lists.inventory.absent("acme", lists.clock.now())
+        assert lists.confirmed(remembered=tenant()) is None
+        lists.sweep(tenant())
+        assert lists.confirmed(remembered=tenant()) is None
+
+    def test_until_a_get_finds_it(self, lists):
+        lists.sweep(tenant())
+        lists.inventory.absent("acme", lists.clock.now())
+        lists.get(tenant())
+        assert lists.confirmed() == tenant()
+
+    def test_some_of_the_others_are_read_once_in_an_interval(self, lists):
+        seen = [tenant(f"t{number}") for number in range(300)]
+        lists.sweep(*seen)
+        for each in seen:
+            lists.inventory.watch(follower(each.name), each, 600)
+        assert lists.inventory.doubt() == [follower(f"t{number}") for number in range(200)]
+        assert lists.inventory.doubt() == []
+        lists.clock.advance(INTERVAL)
+        assert lists.inventory.doubt() == [follower(f"t{number}") for number in range(200, 300)]
+
+    def test_they_take_little_memory(self, lists, monkeypatch):
+        monkeypatch.setattr("provider.cloudfront.sweep.inventory._MOST_ABSENT", 10)
+        for number in range(20):
+            lists.inventory.absent(f"t{number}", lists.clock.now())
+        assert len(lists.inventory._absent) == 10
 
 
 class TestFirstList:
@@ -326,6 +385,12 @@ class TestFirstList:
     def test_not_after_it_failed(self, lists):
         lists.inventory.failed()
         assert not lists.inventory.is_awaited
+
+
+def test_without_lists_nothing_is_remembered(lists):
+    lists.inventory.failed()
+    lists.get(tenant())
+    assert not lists.inventory._got
 
 
 def test_what_is_gone_takes_no_memory(lists):

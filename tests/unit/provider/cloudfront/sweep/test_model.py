@@ -89,13 +89,13 @@ class Resource:
         now = world.clock.now()
         world.inventory.unwatch(self.follower)
         self.watched = False
-        seen = world.inventory.confirmed(self.name, 1.0, lambda _: None)
+        seen = world.inventory.confirmed(self.name, 1, 1.0, lambda _: None)
         if seen is None:
             seen = world.aws.now(self.name)
             if seen is not None:
                 world.inventory.got(seen, now)
             else:
-                assert world.aws.now(self.name) is None
+                world.inventory.absent(self.name, now)
         self.believes = seen
         wrote = world.wrote.get(self.name)
         if wrote is not None and seen is not None:
@@ -154,7 +154,11 @@ class World:
                 rows = [replace(row, parameters={})] * (2 if name in repeated else 1)
                 woken += self.inventory.page(rows, asked)
             self.pass_time(0.25)
-        woken += self.inventory.failed() if fails else self.inventory.complete(began)
+        if fails:
+            self.inventory.failed()
+        else:
+            woken += self.inventory.complete(began)
+        woken += self.inventory.overdue()
         for follower in woken:
             self.resources[follower.key.name].look()
         if not fails:

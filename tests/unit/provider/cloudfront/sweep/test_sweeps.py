@@ -12,7 +12,7 @@ import structlog
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey, ProviderConfigKey
 from provider.cloudfront.aws.errors import PAUSED, AwsError
-from provider.cloudfront.aws.list_calls import GroupPage, Page
+from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.state.observed import ObservedTenant
@@ -23,6 +23,7 @@ ACCOUNT = "123456789012"
 CONFIG = ProviderConfigKey("ClusterProviderConfig", "default", "")
 INTERVAL = 60.0
 PER_PAGE = 10
+ENABLED, DISABLED = GroupRow("E1", True, "Deployed"), GroupRow("E2", False, "Deployed")
 
 
 def tenant(number: int, **fields) -> ObservedTenant:
@@ -45,7 +46,7 @@ class Aws:
 
     def __init__(self, tenants: int) -> None:
         self.tenants = [tenant(number) for number in range(tenants)]
-        self.groups: dict[str, str] = {}
+        self.groups: dict[str, GroupRow] = {}
         self.largest: int | None = None
         self.errors: list[Exception] = []
         self.group_errors: list[Exception] = []
@@ -83,7 +84,7 @@ class World:
         self.sweeps = Sweeps(
             self.clock, INTERVAL, users=lambda _: self.users, wake=self._wake, tally=self, threads=0
         )
-        self.inventory = self.open()
+        self.inventory = self.open().inventory
 
     def open(self, caller="arn", config=CONFIG, uid="config-1", memory=None, lists=None):
         return self.sweeps.open(
@@ -139,11 +140,11 @@ def test_what_changed_and_what_is_missing_is_woken(world):
 
 
 def test_a_changed_group_is_read_again(world):
-    world.aws.groups = {"cg_1": "enabled", "cg_2": "enabled"}
+    world.aws.groups = {"cg_1": ENABLED, "cg_2": ENABLED}
     world.sweep()
     for group in ("cg_1", "cg_2"):
         world.memory.groups.note(group, GroupLook(group))
-    world.aws.groups["cg_1"] = "disabled"
+    world.aws.groups["cg_1"] = DISABLED
     world.sweep()
     look = lambda group: world.memory.groups.get(group, lambda _: GroupLook("read"), config="")  # noqa: E731
     assert (look("cg_1").id, look("cg_2").id) == ("read", "cg_2")
@@ -163,17 +164,32 @@ class TestWorth:
         assert world.aws.calls == ["tenants"] * 3
         assert not world.inventory.is_awaited
 
+    def test_one_tenant_is_polled(self):
+        """The list of the connection groups is a call, too."""
+        world = World(tenants=1, users=1)
+        world.sweep()
+        assert world.aws.calls == ["tenants"]
+        assert not world.inventory.watch(follower(0), tenant(0), 600)
+
+    def test_pages_of_groups_count(self):
+        world = World(tenants=5, users=5)
+        endless = lambda marker="", size=None: GroupPage({}, f"{marker}.")  # noqa: E731
+        world.aws.page_of_groups = endless
+        world.sweep()
+        assert world.tally == []
+        assert not world.inventory.is_awaited
+
     def test_with_more_tenants_it_does(self):
         world = World(tenants=100, users=3)
         world.sweep()
-        world.users = 10
+        world.users = 11
         world.sweep()
         assert world.tally == [(ACCOUNT, "complete", 100)]
 
     def test_an_account_that_grows_too_large_is_polled(self):
-        world = World(tenants=20, users=2)
+        world = World(tenants=20, users=3)
         world.sweep()
-        world.inventory.watch(follower(1), tenant(1), 600)
+        assert world.inventory.watch(follower(1), tenant(1), 600)
         world.aws.tenants += [tenant(n) for n in range(20, 60)]
         world.sweep()
         assert (world.woken, world.changed) == ([follower(1)], [False])
@@ -188,9 +204,9 @@ class TestWorth:
         assert world.tally == [(ACCOUNT, "complete", 20)]
 
     def test_the_resources_of_all_its_configs_count(self):
-        world = World(tenants=100, users=5)
+        world = World(tenants=100, users=6)
         other = ProviderConfigKey("ProviderConfig", "own", "shop")
-        assert world.open(config=other, uid="config-2") is world.inventory
+        assert world.open(config=other, uid="config-2").inventory is world.inventory
         world.sweep()
         assert world.tally == [(ACCOUNT, "complete", 100)]
         world.sweeps.leave("config-2")
@@ -203,8 +219,8 @@ class TestFailures:
     def test_where_the_list_is_denied_there_is_a_warning_once(self, world):
         world.aws.errors = [denied(), denied()]
         with structlog.testing.capture_logs() as logs:
-            assert [world.sweep(), world.sweep()] == [INTERVAL, 2 * INTERVAL]
-        assert [each["log_level"] for each in logs] == ["warning"]
+            assert [world.sweep(), world.sweep()] == [INTERVAL / 4, INTERVAL / 2]
+        assert [each["log_level"] for each in logs if each["log_level"] != "debug"] == ["warning"]
         assert "allow cloudfront:ListDistributionTenants" in logs[0]["event"]
         assert world.tally == [(ACCOUNT, "failed", None)] * 2
         assert not world.inventory.is_awaited
@@ -233,38 +249,70 @@ class TestFailures:
         world.sweep()
         assert world.tally == [(ACCOUNT, "failed", None)]
 
-    def test_after_late_failures_all_are_woken(self, world):
+    def test_when_the_last_list_is_too_old_all_are_woken_whatever_becomes_of_the_sweep(self, world):
         world.sweep()
         world.inventory.watch(follower(1), tenant(1), 6000)
-        world.aws.errors = [AwsError("ListDistributionTenants", "Endpoint", "no answer") for _ in range(3)]
-        world.clock.advance(60.0)
-        world.sweep()
+        world.clock.advance(2 * INTERVAL)
+        world.sweeps.check()
         assert world.woken == []
-        world.clock.advance(120.0)
-        world.sweep()
-        assert world.woken == [follower(1)]
-        assert world.changed == [False]
+        world.clock.advance(1.0)
+        world.sweeps.check()
+        assert (world.woken, world.changed) == ([follower(1)], [False])
 
-    @pytest.mark.parametrize("error", [throttled(2.0), AwsError("List", PAUSED, "paused", after=2.0)])
-    def test_a_throttled_page_is_requested_again(self, world, error):
-        world.aws.errors = [error]
-        sweeping = threading.Thread(target=world.sweep)
-        sweeping.start()
-        while sweeping.is_alive():
-            world.clock.advance(0.5)
-            sweeping.join(0.01)
+    @pytest.mark.parametrize("error", [throttled(7.0), AwsError("List", PAUSED, "paused", after=7.0)])
+    def test_a_throttled_list_keeps_no_thread_and_goes_on_from_its_page(self, world, error):
+        read, marks = world.aws.page_of_tenants, []
+
+        def page(marker="", size=None):
+            marks.append(marker)
+            if marks == ["", "10"]:
+                raise error
+            return read(marker, size)
+
+        world.aws.page_of_tenants = page
+        assert world.sweep() == 7.0
+        assert world.tally == []
+        world.clock.advance(7.0)
+        world.sweep()
+        assert marks == ["", "10", "10", "20"]
         assert world.tally == [(ACCOUNT, "complete", 25)]
-        assert world.aws.calls == ["tenants"] * 4 + ["groups"]
 
     def test_one_that_stays_throttled_fails(self, world):
         world.aws.errors = [throttled() for _ in range(100)]
-        sweeping = threading.Thread(target=world.sweep)
-        sweeping.start()
-        while sweeping.is_alive():
-            world.clock.advance(5.0)
-            sweeping.join(0.01)
+        for _ in range(100):
+            world.clock.advance(world.sweep())
+            if world.tally:
+                break
         assert world.tally == [(ACCOUNT, "failed", None)]
-        assert len(world.aws.calls) == 8
+
+    def test_one_that_takes_too_long_fails(self, world):
+        read = world.aws.page_of_tenants
+
+        def slow(marker="", size=None):
+            world.clock.advance(INTERVAL)
+            return read(marker, size)
+
+        world.aws.tenants = [tenant(n) for n in range(60)]
+        world.aws.page_of_tenants = slow
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "failed", None)]
+        assert len(world.aws.calls) == 3
+
+    def test_a_marker_that_is_refused_leaves_the_page_size(self, world):
+        """It may have expired."""
+        read = world.aws.page_of_tenants
+
+        def page(marker="", size=None):
+            if marker == "10" and not world.tally:
+                raise AwsError("ListDistributionTenants", "InvalidArgument", "marker")
+            return read(marker, size)
+
+        world.aws.page_of_tenants = page
+        world.sweep()
+        assert world.tally == [(ACCOUNT, "failed", None)]
+        world.aws.largest = 999
+        world.sweep()
+        assert world.tally[-1] == (ACCOUNT, "complete", 25)
 
     def test_a_page_size_that_is_refused_is_left_to_aws_from_then_on(self, world):
         world.aws.largest = 100
@@ -293,19 +341,19 @@ class TestFailures:
     def test_a_bug_does_not_end_the_sweeps(self, world):
         world.aws.errors = [RuntimeError("bug"), SystemExit()]
         with structlog.testing.capture_logs() as logs:
-            assert [world.sweep(), world.sweep()] == [INTERVAL] * 2
-        assert [each["log_level"] for each in logs] == ["error"] * 2
+            assert [world.sweep(), world.sweep()] == [INTERVAL / 4, INTERVAL / 2]
+        assert [each["log_level"] for each in logs if each["log_level"] != "debug"] == ["error"] * 2
         world.sweep()
-        assert world.tally == [(ACCOUNT, "complete", 25)]
+        assert [outcome for _, outcome, _ in world.tally] == ["failed", "failed", "complete"]
 
 
 class TestCallers:
     def test_configs_of_one_caller_share_a_sweep(self, world):
         other = ProviderConfigKey("ProviderConfig", "own", "shop")
-        assert world.open(config=other, uid="config-2") is world.inventory
+        assert world.open(config=other, uid="config-2").inventory is world.inventory
 
     def test_another_caller_has_its_own(self, world):
-        assert world.open(caller="other arn") is not world.inventory
+        assert world.open(caller="other arn").inventory is not world.inventory
 
     def test_a_config_with_new_credentials_leaves_its_former_caller(self, world):
         world.open(caller="other arn")
@@ -337,29 +385,30 @@ class TestCallers:
         world.sweep()
         assert (len(world.aws.calls), len(fresh.calls)) == (0, 4)
 
+    def test_what_is_watched_is_woken_when_its_config_has_another_caller(self, world):
+        """A role's session has another name, for example."""
+        world.sweep()
+        world.inventory.watch(follower(1), tenant(1), 600)
+        world.open(caller="other arn")
+        assert (world.woken, world.changed) == ([follower(1)], [False])
+
+    def test_what_is_watched_is_woken_when_the_last_config_leaves(self, world):
+        world.open(uid="config-2")
+        world.sweep()
+        world.inventory.watch(follower(1), tenant(1), 600)
+        world.sweeps.leave("config-1")
+        assert world.woken == []
+        world.sweeps.leave("config-2")
+        assert world.woken == [follower(1)]
+
     def test_an_account_that_was_forgotten_begins_again(self, world):
-        assert world.open(memory=AccountMemory(world.clock)) is not world.inventory
+        assert world.open(memory=AccountMemory(world.clock)).inventory is not world.inventory
 
     def test_the_ages_are_by_account(self, world):
         assert world.sweeps.ages() == {}
         world.sweep()
         world.clock.advance(5.0)
         assert world.sweeps.ages() == {ACCOUNT: 5.0}
-
-
-def test_what_a_list_shows_stands_for_others_that_are_gone(world):
-    """Else a single tenant that is gone would wait for looks that no longer come."""
-    for number in range(25):
-        world.memory.note_seen(f"uid-{number}", f"dt_{number}")
-    world.clock.advance(10 * INTERVAL)
-    world.sweep()
-    for number in range(20):
-        world.inventory.watch(follower(number), tenant(number), 6000)
-    world.clock.advance(10 * INTERVAL)
-    world.sweep()
-    now = world.clock.now()
-    looked = [uid for uid, at in world.memory.vanished._looks.items() if at == now]
-    assert sorted(looked) == sorted(f"uid-{number}" for number in range(20))
 
 
 def test_its_own_threads_sweep_each_caller_when_it_is_due():
@@ -380,3 +429,29 @@ def test_its_own_threads_sweep_each_caller_when_it_is_due():
     clock.advance(INTERVAL)
     assert swept.acquire(timeout=30)
     assert not swept.acquire(timeout=0.2)
+
+
+def test_a_list_that_hangs_does_not_keep_its_tenants_unobserved():
+    """The watchdog has a thread of its own."""
+    clock, aws, woken, hangs = FakeClock(1000.0), Aws(5), threading.Event(), threading.Event()
+
+    def wake(followers, *, changed):
+        if list(followers):
+            assert not changed
+            woken.set()
+
+    sweeps = Sweeps(clock, INTERVAL, users=lambda _: 5, wake=wake, threads=1)
+    memory = AccountMemory(clock)
+    inventory = sweeps.open("a", CONFIG, "config", account=ACCOUNT, memory=memory, lists=aws).inventory
+    while inventory.age == float("inf"):
+        threading.Event().wait(0.01)
+    assert inventory.watch(follower(1), tenant(1), 6000)
+    aws.page_of_tenants = lambda *_, **__: hangs.wait(30)
+    try:
+        for _ in range(20):
+            clock.advance(INTERVAL / 4)
+            if woken.wait(0.2):
+                break
+        assert woken.is_set()
+    finally:
+        hangs.set()

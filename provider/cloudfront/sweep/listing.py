@@ -1,0 +1,77 @@
+"""One sweep of an account, page by page: first all tenants, then all connection groups.
+
+A listing that AWS throttles goes on later, from the page at which it stopped, so no thread waits for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from provider.cloudfront.aws.errors import ENDLESS, AwsError
+from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
+from provider.cloudfront.state.observed import ObservedTenant
+
+__all__ = ["Listing", "Lists"]
+
+_MOST_PAGES: Final = 10_000
+
+
+class Lists(Protocol):
+    """The calls of a sweep; each may raise AwsError."""
+
+    def page_of_tenants(self, marker: str = "", size: int | None = None) -> Page:
+        """See ListCalls."""
+        ...
+
+    def page_of_groups(self, marker: str = "", size: int | None = None) -> GroupPage:
+        """See ListCalls."""
+        ...
+
+
+@dataclass
+class Listing:
+    """What was read so far. One thread at a time uses it."""
+
+    began: float
+    pages: int = 0
+    """All pages that were read."""
+    tenants: int = 0
+    groups: dict[str, GroupRow] = field(default_factory=dict)
+    has_tenants: bool = False
+    """All tenants were read."""
+    is_complete: bool = False
+    marker: str = ""
+    """Of the next page."""
+    _passed: set[str] = field(default_factory=set)
+
+    def next_tenants(self, lists: Lists, size: int | None) -> tuple[ObservedTenant, ...]:
+        """Read the next page of tenants. Raises AwsError."""
+        page = lists.page_of_tenants(self.marker, size)
+        self.tenants += len(page.tenants)
+        self.has_tenants = self._turned("ListDistributionTenants", page.marker)
+        return page.tenants
+
+    def next_groups(self, lists: Lists, size: int | None) -> None:
+        """Read the next page of connection groups. Raises AwsError."""
+        page = lists.page_of_groups(self.marker, size)
+        self.groups |= page.groups
+        self.is_complete = self._turned("ListConnectionGroups", page.marker)
+
+    def end_without_groups(self) -> None:
+        """The groups may not be listed."""
+        self.groups.clear()
+        self.is_complete = True
+
+    def _turned(self, operation: str, marker: str) -> bool:
+        """Note that a page was read; return whether it was the last one of its list. Raises AwsError if the
+        pages lead back or do not end: what the others show is unknown."""
+        self.pages += 1
+        self._passed.add(self.marker)
+        self.marker = marker
+        if not marker:
+            self._passed.clear()
+            return True
+        if marker in self._passed or len(self._passed) >= _MOST_PAGES:
+            raise AwsError(operation, ENDLESS, "the pages of the list do not end")
+        return False
