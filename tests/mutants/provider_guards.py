@@ -238,8 +238,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "a first look counts though it was there since",
         "cloudfront/memory/account_memory.py",
-        "        self.gone.forget(uid)\n        for idle",
-        "        for idle",
+        "            self.gone.forget(uid)\n        self.sightings",
+        "        self.sightings",
         "two stray answers, days apart, leave a live tenant with nobody to delete it",
         ("unit/provider/cloudfront/safety/test_gone.py",),
     ),
@@ -294,7 +294,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "those that are back still count",
         "cloudfront/clients/skeleton.py",
-        "        self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn)\n",
+        "        self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn, listed=self._is_listed)\n",
         "",
         "tenants that go one by one over a year are held in the end",
         _VANISHING,
