@@ -188,22 +188,6 @@ PROVIDER_SWEEP = (
         ("unit/provider/test_main.py",),
     ),
     Mutation(
-        "a list says that what is gone exists",
-        "cloudfront/clients/skeleton.py",
-        "            if not self._is_listed:\n",
-        "            if True:\n",
-        "while lists lag behind an accident, tenants are recreated one by one",
-        (_FLEET + "::test_what_a_get_did_not_find_does_not_exist_because_of_a_list", _FLEET),
-    ),
-    Mutation(
-        "what lists show counts as observed",
-        "cloudfront/clients/skeleton.py",
-        "owned.seen.arn, listed=self._is_listed)",
-        "owned.seen.arn)",
-        "the same: tenants that no one has read stand for those that are gone",
-        (_FLEET + "::test_an_accident_behind_lists_that_lag_is_not_repeated", _FLEET),
-    ),
-    Mutation(
         "the others are not read when one is gone",
         _LOOK,
         "            self._swept.doubt()\n",
@@ -321,7 +305,7 @@ PROVIDER_SWEEP = (
         '        with self.writing(id_), as_aws_errors("UpdateDistributionTenant"):\n',
         '        with as_aws_errors("UpdateDistributionTenant"):\n',
         "a list from before an update confirms the state before it",
-        (_FLEET,),
+        ("unit/provider/cloudfront/aws/test_list_calls.py",),
     ),
     Mutation(
         "a row that cannot be read hides the others",

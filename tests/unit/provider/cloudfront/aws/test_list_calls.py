@@ -8,6 +8,7 @@ import pytest
 
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state.desired import Tenant
 
 ROW = {
     "Id": "dt_1",
@@ -97,9 +98,10 @@ def test_what_changes_a_tenant_is_noted_by_its_id():
     aws = CloudFrontCalls(Writes(), None, None)
     aws.writing = writing
     for call in (
+        lambda: aws.update_tenant("dt_0", "E1", Tenant("acme", "E1")),
         lambda: aws.delete_tenant("dt_1", "E1"),
         lambda: aws.move_domain("a.example.com", "dt_2", "E1"),
     ):
         with pytest.raises(RuntimeError):
             call()
-    assert noted == ["dt_1", "dt_2"]
+    assert noted == ["dt_0", "dt_1", "dt_2"]
