@@ -224,7 +224,7 @@ class Sweeps:
             pause(self._clock, _WATCHED * self._interval)
             try:
                 self.check()
-            except Exception:  # noqa: BLE001 - the next look must come
+            except Exception:  # noqa: BLE001 - the watchdog must go on
                 _log.exception("cannot check how old the lists are")
 
     def _home(self, caller: Hashable) -> Hashable:

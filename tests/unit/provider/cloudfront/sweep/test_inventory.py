@@ -192,7 +192,7 @@ class TestRemembered:
         assert lists.confirmed(remembered=tenant()) is None
 
     def test_the_record_says_nothing_of_a_later_spec(self, lists):
-        """Whoever may write the status could hide the change."""
+        """Anyone who may write the status could hide the change."""
         lists.sweep(tenant())
         assert lists.confirmed(remembered=tenant(), generation=1) == tenant()
         assert lists.confirmed(remembered=tenant(), generation=2) is None
