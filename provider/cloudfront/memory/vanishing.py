@@ -214,6 +214,8 @@ class Vanished:
         self._cleared: dict[str, str] = {}
         self._removed: OrderedDict[str, None] = OrderedDict()
         self._looks: OrderedDict[str, float] = OrderedDict()
+        self._lost = float("-inf")
+        """When the last loss began."""
 
     def now(self) -> float:
         """Return the time on the injected clock, for a census."""
@@ -237,7 +239,10 @@ class Vanished:
         observed. `seconds` is the poll interval."""
         with self._lock:
             since = self._clock.now() - _MOST_POLLS * seconds
-            return any(gone.loss.counts_for_others and gone.since > since for gone in self._gone.values())
+            # Each reconcile asks, and thousands may have been gone for hours.
+            return self._lost > since and any(
+                gone.loss.counts_for_others and gone.since > since for gone in self._gone.values()
+            )
 
     def exists(self, id_: str, name: str) -> None:
         """Note that AWS has a tenant with that id and that name (see Loss), for any resource.
@@ -298,6 +303,7 @@ class Vanished:
                 proven = proven or known.loss.proven
                 # After a long time without looks, the others may be gone too: they are checked first.
                 since = known.since if self._counts(known) else now
+            self._lost = max(self._lost, since)
             self._put(uid, Gone(replace(loss, proven=proven), since, now, seen))
 
     def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:

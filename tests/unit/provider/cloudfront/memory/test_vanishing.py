@@ -1168,3 +1168,44 @@ def test_two_counts_that_lack_a_resource_are_enough():
     assert len(vanished._gone) == 20, "a resource that was there in between is missed anew"
     vanished.verdict("uid-0", census_of("uid-0", *map(str, range(99)), taken=4.0), POLL)
     assert len(vanished._gone) <= 1
+
+
+class TestDeciding:
+    """For some poll intervals after a loss, lists stand for nothing."""
+
+    POLL = 60.0
+
+    def vanished(self, *, recorded: bool = True) -> tuple[Vanished, FakeClock]:
+        clock = FakeClock(1000.0)
+        vanished = Vanished(clock)
+        loss = Loss("dt_1", "name", "config", "shop", proven=False, recorded=recorded)
+        vanished.found_gone("uid", loss)
+        return vanished, clock
+
+    def test_it_ends_after_ten(self):
+        vanished, clock = self.vanished()
+        clock.advance(10 * self.POLL - 1)
+        assert vanished.is_deciding(self.POLL)
+        clock.advance(1)
+        assert not vanished.is_deciding(self.POLL)
+
+    def test_it_ends_with_the_loss(self):
+        vanished, _ = self.vanished()
+        vanished.is_there("uid", "dt_1")
+        assert not vanished.is_deciding(self.POLL)
+
+    def test_looks_that_find_it_gone_again_do_not_prolong_it(self):
+        vanished, clock = self.vanished()
+        clock.advance(10 * self.POLL)
+        vanished.found_gone("uid", Loss("dt_1", "name", "config", "shop", proven=False, recorded=True))
+        assert not vanished.is_deciding(self.POLL)
+
+    def test_what_only_a_status_says_decides_nothing(self):
+        """Any namespace could have all tenants of the account read each minute."""
+        vanished, _ = self.vanished(recorded=False)
+        assert not vanished.is_deciding(self.POLL)
+
+    def test_what_a_list_shows_ends_no_loss(self):
+        vanished, _ = self.vanished()
+        vanished.is_listed("uid", "dt_1")
+        assert vanished.is_deciding(self.POLL)
