@@ -74,10 +74,12 @@ class Fleet:
         end = self.clock.now() + seconds
         while (moment := min(self._next_due(), self.next_sweep, self.next_check)) <= end:
             self.pass_time(moment - self.clock.now())
-            if self.next_check <= moment:
+            # The sweeps have their own threads, however many resources are due.
+            now = max(moment, self.clock.now())
+            if self.next_check <= now:
                 self.sweeps.check()
-                self.next_check = moment + INTERVAL / 4
-            elif self.next_sweep <= moment:
+                self.next_check = now + INTERVAL / 4
+            elif self.next_sweep <= now:
                 self._sweep()
             else:
                 self._reconcile(self.members[heapq.heappop(self._queue)[2]])

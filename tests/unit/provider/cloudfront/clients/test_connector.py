@@ -193,7 +193,13 @@ def test_a_successor_that_waits_and_is_deleted_leaves_no_tenant(monkeypatch):
     connector = TenantConnector(Configs(), accounts, installation=INSTALLATION, peers=lambda *_: peers)
     memory = AccountMemory(clock, today=lambda: TODAY)
     account = SimpleNamespace(
-        cloudfront=cloudfront, memory=memory, id=ACCOUNT, caller_arn="arn", frozen=False, rehearsals=memory
+        cloudfront=cloudfront,
+        memory=memory,
+        id=ACCOUNT,
+        caller_arn="arn",
+        frozen=False,
+        rehearsals=memory,
+        swept=None,
     )
     monkeypatch.setattr(connector, "_account", lambda *_: account)
     mine = managed()
