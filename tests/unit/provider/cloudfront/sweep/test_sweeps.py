@@ -448,7 +448,7 @@ def test_a_list_that_hangs_does_not_keep_its_tenants_unobserved():
     assert inventory.watch(follower(1), tenant(1), 6000)
     aws.page_of_tenants = lambda *_, **__: hangs.wait(30)
     try:
-        for _ in range(20):
+        for _ in range(150):
             clock.advance(INTERVAL / 4)
             if woken.wait(0.2):
                 break
