@@ -349,3 +349,14 @@ def test_a_new_caller_is_no_gap(resting, monkeypatch):
     for number in range(TENANTS):
         resting.aws.edit(f"shop.t-{number:03}", Enabled=False)
     assert resting.run(2 * INTERVAL)["UpdateDistributionTenant"] == TENANTS
+
+
+def test_of_many_that_lists_miss_none_is_recreated_while_aws_throttles_the_reads(resting):
+    """The guard counts what was read, and waits for what lists show no more."""
+    delete_in_aws(resting, *range(20))
+    throttling = {"code": "Throttling", "message": "Rate exceeded", "status": 400}
+    resting.aws.fault("GetDistributionTenant", every=True, nth=3, **throttling)
+    assert resting.run(1800.0)["CreateDistributionTenant"] == 0
+    resting.aws.admin("DELETE", "faults")
+    resting.run(1800.0)
+    assert resting.ready()[("False", "RecreationHeld")] == 20

@@ -188,6 +188,22 @@ PROVIDER_SWEEP = (
         ("unit/provider/test_main.py",),
     ),
     Mutation(
+        "what lists show no more does not count before it is read",
+        "cloudfront/memory/vanishing.py",
+        "    if gone + missing > limit(believed):\n",
+        "    if gone - missing > limit(believed):\n",
+        "while AWS throttles reads, the first of many deleted tenants are recreated",
+        ("unit/provider/cloudfront/memory/test_vanishing.py",),
+    ),
+    Mutation(
+        "what the provider deleted is missing",
+        _INVENTORY,
+        " and self._writes.last(seen.id) <= now - _MISSING_SECONDS:\n",
+        ":\n",
+        "a namespace that deletes its tenants keeps one of another namespace from being recreated",
+        (_OF_INVENTORY,),
+    ),
+    Mutation(
         "the others are not read when one is gone",
         _LOOK,
         "            self._swept.doubt()\n",

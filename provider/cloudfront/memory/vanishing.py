@@ -144,7 +144,9 @@ def limit(known: int) -> int:
     return max(_FEW, int(known * _SHARE))
 
 
-def decide(gone: int, known: int, looked_at: int, *, believed: int, waited: float) -> Verdict:
+def decide(
+    gone: int, known: int, looked_at: int, *, believed: int, waited: float, missing: int = 0
+) -> Verdict:
     """Decide what to do about a tenant that is gone (pure).
 
     Args:
@@ -154,9 +156,13 @@ def decide(gone: int, known: int, looked_at: int, *, believed: int, waited: floa
             provider to observe all of them, these stand for the others.
         believed: of those that were known, how many count for the namespace of this one.
         waited: poll intervals since the provider found this one gone.
+        missing: number of others that a list lately showed no more, and that the provider has not read since.
     """
     if gone > limit(believed):
         return Verdict.HELD
+    if gone + missing > limit(believed):
+        # A list is no proof, but each of them is read as soon as AWS's rate allows it.
+        return Verdict.WAIT
     if known <= _FEW:
         return Verdict.MAKE
     if waited < 1:
@@ -306,8 +312,9 @@ class Vanished:
             self._lost = max(self._lost, since)
             self._put(uid, Gone(replace(loss, proven=proven), since, now, seen))
 
-    def verdict(self, uid: str, census: Census, seconds: float) -> Verdict:
-        """Return what the provider may do about one that is gone. `seconds` is the poll interval."""
+    def verdict(self, uid: str, census: Census, seconds: float, missing: int = 0) -> Verdict:
+        """Return what the provider may do about one that is gone. `seconds` is the poll interval, `missing`
+        is as in `decide`."""
         with self._lock:
             if uid in self._gone and uid not in census.uids:
                 # It was taken while the cache was being filled: after a restore of etcd, it is empty for a
@@ -323,7 +330,9 @@ class Vanished:
             waited = (now - gone.since) / seconds
             counted = self._counted(gone.loss.namespace)
             believed = census.believed(gone.loss.namespace)
-            verdict = decide(counted, census.known, len(self._looks), believed=believed, waited=waited)
+            verdict = decide(
+                counted, census.known, len(self._looks), believed=believed, waited=waited, missing=missing
+            )
             if verdict is Verdict.MAKE:
                 self._clear(uid)
             return verdict

@@ -463,7 +463,8 @@ def check_vanished(mr: Managed, deps: Dependencies, proof: Proof | None) -> None
     _check_elsewhere(mr, account, kept)
     home = account_of(mr.at_provider.get("arn") or "")
     census = _shared_census(deps, home)
-    verdict = vanished.verdict(mr.uid, census, policy.poll_seconds)
+    missing = account.swept.inventory.missing if account.swept else 0
+    verdict = vanished.verdict(mr.uid, census, policy.poll_seconds, missing)
     if verdict is Verdict.HELD and vanished.confirm(account.config, policy.confirmed, mr.uid):
         verdict = Verdict.MAKE
     if verdict is not Verdict.MAKE:

@@ -37,6 +37,8 @@ _CONFIRMED_SECONDS: Final = 24 * 3600.0
 """How long lists may confirm the same Get, or the record in status."""
 _FIRST_SECONDS: Final = 60.0
 """How long resources wait for the first sweep of a process."""
+_MISSING_SECONDS: Final = 3600.0
+"""How long a tenant that was watched and that lists show no more counts as missing, if no one reads it."""
 _MOST_ABSENT: Final = 20_000
 _SAMPLE: Final = 200
 """How many other tenants are read when one is gone. If two percent of ten thousand were gone, too, four of
@@ -91,6 +93,8 @@ class Inventory:
         self._got: dict[str, _Got] = {}
         self._absent: OrderedDict[str, float] = OrderedDict()
         """By name: when a Get was sent that did not find it. A list may show it for a while."""
+        self._missing: dict[str, float] = {}
+        """By name of a tenant that was watched and that lists show no more: since when."""
         self._generations: dict[str, int] = {}
         """By id of a tenant that this process has not read: the generation of its resource at the first look.
         Its status says nothing of later ones."""
@@ -125,6 +129,13 @@ class Inventory:
         """The resources that the sweeps watch."""
         with self._lock:
             return tuple(self._watched)
+
+    @property
+    def missing(self) -> int:
+        """How many tenants were watched, are shown by lists no more, and were not read since."""
+        with self._lock:
+            since = self._clock.now() - _MISSING_SECONDS
+            return sum(at > since for at in self._missing.values())
 
     @property
     def period(self) -> float:
@@ -164,6 +175,7 @@ class Inventory:
         """Note what a Get returned that was sent at `asked`."""
         with self._lock:
             self._absent.pop(seen.name, None)
+            self._missing.pop(seen.name, None)
             last = self._got.get(seen.id)
             if not self._is_idle() and (last is None or last.asked <= asked):
                 self._got[seen.id] = _Got(seen, asked)
@@ -172,6 +184,7 @@ class Inventory:
     def absent(self, name: str, asked: float) -> None:
         """Note that a Get that was sent at `asked` did not find a tenant with this name."""
         with self._lock:
+            self._missing.pop(name, None)
             self._absent[name] = asked
             self._absent.move_to_end(name)
             while len(self._absent) > _MOST_ABSENT:
@@ -236,7 +249,9 @@ class Inventory:
             longest = _LONGEST_PERIOD * self._interval
             self._period = min(longest, max(self._interval, 2 * (now - began)))
             for row in [row for row in self._rows.values() if row.asked < began]:
-                self._forget(row.seen)
+                self._forget(row.seen, now)
+            for name in [name for name, at in self._missing.items() if at <= now - _MISSING_SECONDS]:
+                del self._missing[name]
             for id_ in [id_ for id_, got in self._got.items() if id_ not in self._rows and got.asked < began]:
                 del self._got[id_]
             for id_ in self._generations.keys() - self._rows.keys():
@@ -259,7 +274,7 @@ class Inventory:
         """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
         with self._lock:
             self._failed, self._swept, self._period = True, float("-inf"), self._interval
-            for known in (self._rows, self._ids, self._got, self._generations, self._absent):
+            for known in (self._rows, self._ids, self._got, self._generations, self._absent, self._missing):
                 known.clear()
             self._groups = {}
             return self._wake(lambda _: True)
@@ -304,6 +319,7 @@ class Inventory:
             return []
         self._rows[id_] = row
         self._ids[row.seen.name] = id_
+        self._missing.pop(row.seen.name, None)
         if last is None or agree(row.seen, last.seen):
             return []
         followers = list(self._followers.get(id_, ()))
@@ -311,8 +327,11 @@ class Inventory:
             self._drop(follower)
         return followers
 
-    def _forget(self, seen: ObservedTenant) -> None:
+    def _forget(self, seen: ObservedTenant, now: float) -> None:
         del self._rows[seen.id]
+        if seen.id in self._followers and self._writes.last(seen.id) <= now - _MISSING_SECONDS:
+            # The provider did not delete it itself.
+            self._missing[seen.name] = now
         if self._ids.get(seen.name) == seen.id:
             # Otherwise, a new tenant has the name.
             del self._ids[seen.name]

@@ -1209,3 +1209,12 @@ class TestDeciding:
         vanished, _ = self.vanished()
         vanished.is_listed("uid", "dt_1")
         assert vanished.is_deciding(self.POLL)
+
+
+@pytest.mark.parametrize(
+    ("gone", "missing", "verdict"),
+    [(1, 4, Verdict.MAKE), (1, 5, Verdict.WAIT), (5, 1, Verdict.WAIT), (6, 0, Verdict.HELD)],
+)
+def test_those_that_a_list_shows_no_more_are_read_first(gone, missing, verdict):
+    """Even after ten poll intervals: AWS may throttle the reads."""
+    assert decide(gone, 100, 100, believed=100, waited=20, missing=missing) is verdict

@@ -372,6 +372,54 @@ class TestAbsent:
         assert len(lists.inventory._absent) == 10
 
 
+class TestMissing:
+    """Tenants that lists show no more may be gone with the one that a Get did not find."""
+
+    @pytest.fixture
+    def missing(self, lists):
+        seen = [tenant(f"t{number}") for number in range(5)]
+        lists.sweep(*seen)
+        for each in seen[1:]:
+            lists.inventory.watch(follower(each.name), each, 600)
+        lists.sweep(seen[4])
+        assert lists.inventory.missing == 3, "the first one was not watched"
+        return lists
+
+    def test_one_counts_once_however_many_watch_it(self, lists):
+        """Anyone may observe it with many resources."""
+        lists.sweep(tenant())
+        for number in range(10):
+            lists.inventory.watch(replace(follower(), uid=str(number)), tenant(), 600)
+        lists.sweep()
+        assert lists.inventory.missing == 1
+
+    def test_a_get_that_finds_it_ends_it(self, missing):
+        missing.get(tenant("t1"))
+        assert missing.inventory.missing == 2
+
+    def test_a_get_that_does_not_find_it_ends_it(self, missing):
+        missing.inventory.absent("t1", missing.clock.now())
+        assert missing.inventory.missing == 2
+
+    def test_a_list_that_shows_it_ends_it(self, missing):
+        missing.sweep(tenant("t1"), tenant("t4"))
+        assert missing.inventory.missing == 2
+
+    def test_it_ends_after_an_hour(self, missing):
+        missing.clock.advance(3600.0)
+        assert missing.inventory.missing == 0
+        missing.sweep(tenant("t4"))
+        assert not missing.inventory._missing
+
+    def test_what_the_provider_deleted_is_not_missing(self, lists):
+        lists.sweep(tenant())
+        lists.inventory.watch(follower(), tenant(), 600)
+        with lists.writes.to("dt_acme"):
+            pass
+        lists.sweep()
+        assert lists.inventory.missing == 0
+
+
 class TestFirstList:
     def test_it_is_awaited_for_a_minute(self, lists):
         assert lists.inventory.is_awaited
