@@ -11,7 +11,7 @@ from typing import Final
 
 from edgetenants_runtime.clock import Clock, utc_now
 
-__all__ = ["DEEP_CHECK_SECONDS", "DeepChecks", "DnsTurns"]
+__all__ = ["DEEP_CHECK_SECONDS", "DeepChecks", "DnsTurns", "share"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 """The longest interval between checks of what a tenant's own description does not show, such as its tags,
@@ -78,7 +78,7 @@ class DeepChecks:
 
     def _until_turn(self, uid: str, now: float) -> float:
         """Return the seconds until the resource's next turn, more than 0."""
-        since = (now + self._ahead - _share(uid) * _TURN_SECONDS) % _TURN_SECONDS
+        since = (now + self._ahead - share(uid) * _TURN_SECONDS) % _TURN_SECONDS
         return _TURN_SECONDS - since
 
     def forget(self, uid: str) -> None:
@@ -110,7 +110,7 @@ class DnsTurns:
         with self._lock:
             last = self._verified.get(uid)
             if last is None and not never:
-                last = self._verified[uid] = now - (1 - _share(uid)) * every
+                last = self._verified[uid] = now - (1 - share(uid)) * every
             if last is not None and now < last + every:
                 return False
             self._verified[uid] = now
@@ -126,7 +126,7 @@ class DnsTurns:
             if turn is None and not never:
                 # A restart costs nothing.
                 self._verified.setdefault(uid, now)
-                self._turns[uid] = self._turn(now + _share(uid) * _DNS_SECONDS, between)
+                self._turns[uid] = self._turn(now + share(uid) * _DNS_SECONDS, between)
                 self._shuffle_in(uid)
                 return False
             if turn is not None and now < min(turn, self._verified.get(uid, now) + longest):
@@ -164,6 +164,6 @@ class DnsTurns:
         return self._last_turn
 
 
-def _share(uid: str) -> float:
+def share(uid: str) -> float:
     """Return a fixed share in (0, 1] for each resource."""
     return (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big") + 1) / 2**32

@@ -15,7 +15,6 @@ last complete list is too old, all of them are reconciled, and polled one by one
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +28,7 @@ from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["Follower", "Inventory", "Remembered", "agree", "share"]
+__all__ = ["Follower", "Inventory", "Remembered", "agree"]
 
 _LONGEST_PERIOD: Final = 5.0
 """Intervals from the beginning of a sweep to that of the next one, at most."""
@@ -361,8 +360,3 @@ def agree(row: ObservedTenant, seen: ObservedTenant) -> bool:
 def _shown(seen: ObservedTenant) -> tuple[object, ...]:
     parents = (seen.distribution_id, seen.connection_group_id)
     return (seen.id, seen.etag, *parents, seen.enabled, seen.status, dict(seen.domains))
-
-
-def share(uid: str) -> float:
-    """Return a fixed share in (0, 1] for each resource."""
-    return (int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big") + 1) / 2**32

@@ -18,10 +18,11 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
+from provider.cloudfront.memory.schedules import share
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower, share
+from provider.cloudfront.sweep.inventory import Follower
 from provider.cloudfront.sweep.sweeps import Swept
 
 __all__ = ["TenantLook"]

@@ -10,9 +10,10 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.aws.list_calls import GroupRow
+from provider.cloudfront.memory.schedules import share
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower, Inventory, agree, share
+from provider.cloudfront.sweep.inventory import Follower, Inventory, agree
 
 INTERVAL = 60.0
 ENABLED, DISABLED = GroupRow("E1", True, "Deployed"), GroupRow("E2", False, "Deployed")
