@@ -47,8 +47,8 @@ from provider.cloudfront.safety.holds import ConfigOf
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.cloudfront.state.creating import CREATING_IN
 from provider.cloudfront.state.identity import DEDICATED_ANNOTATION
-from provider.cloudfront.sweep.inventory import Follower
 from provider.cloudfront.sweep.sweeps import Sweeps, Tally
+from provider.cloudfront.sweep.watching import Follower
 from provider.options import Policy, Webhooks
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds

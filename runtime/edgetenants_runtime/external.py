@@ -103,12 +103,12 @@ class Observation:
     update nor delete. A client whose deletion can interrupt the operation does not report ONGOING for a
     managed resource that is being deleted."""
     poll_after: float | None = None
-    """Observe again after that many seconds of the injected clock, if that is sooner than the poll
-    interval."""
+    """Observe again after that many seconds of the injected clock, if that is sooner than the poll interval.
+    The resource awaits something, and has not settled."""
     watched_for: float | None = None
     """For that many seconds of the injected clock, the client itself notices changes of the external resource
     and has it reconciled (`Controller.enqueue`). Until then, the runtime does not poll it, even if that is
-    later than the poll interval. Ignored if `poll_after` is set or the resource is updated."""
+    later than the poll interval or `poll_after`. Ignored if the resource is updated."""
     creation_record: Mapping[str, str] = field(default_factory=dict)
     """Annotations to record before a creation, such as the account that it goes to. The runtime writes them
     with the external-create-pending annotation. A client that sets them calls `announce` in `create`, and its

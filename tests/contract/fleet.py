@@ -43,9 +43,14 @@ class Fleet:
         self.reconciles = 0
         self.start()
         for number in range(tenants):
-            member = Member(_tenant(f"t-{number:03}"), self)
-            self.members[member.uid] = member
-            self.wake(member)
+            self.add(number)
+
+    def add(self, number: int) -> Member:
+        """A user creates the resource with that number."""
+        member = Member(_tenant(f"t-{number:03}"), self)
+        self.members[member.uid] = member
+        self.wake(member)
+        return member
 
     def start(self) -> None:
         """A new process: nothing is remembered."""
@@ -57,7 +62,7 @@ class Fleet:
             self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
         )
         self.accounts = Accounts(self.clock, sweeps=self.sweeps if self._with_sweeps else None)
-        self.next_sweep = self.next_check = self.clock.now()
+        self.next_check = self._held_until = self.clock.now()
         for each in self.members.values():
             each.restart()
             self.wake(each)
@@ -72,15 +77,15 @@ class Fleet:
         """Let time pass; return the calls that were made."""
         self.aws.admin("DELETE", "calls")
         end = self.clock.now() + seconds
-        while (moment := min(self._next_due(), self.next_sweep, self.next_check)) <= end:
+        while (moment := min(self._next_due(), self._next_sweep(), self.next_check)) <= end:
             self.pass_time(moment - self.clock.now())
             # The sweeps have their own threads, however many resources are due.
             now = max(moment, self.clock.now())
             if self.next_check <= now:
                 self.sweeps.check()
                 self.next_check = now + INTERVAL / 4
-            elif self.next_sweep <= now:
-                self._sweep()
+            elif self._next_sweep() <= now:
+                self._sweep(now)
             else:
                 self._reconcile(self.members[heapq.heappop(self._queue)[2]])
         self.pass_time(end - self.clock.now())
@@ -92,6 +97,10 @@ class Fleet:
             self.clock.advance(seconds)
             self.aws.admin("POST", "clock", {"step": seconds})
 
+    def hold_sweeps(self, seconds: float) -> None:
+        """No list comes for that many seconds."""
+        self._held_until = self.clock.now() + seconds
+
     def of(self, number: int) -> Member:
         """The resource with that number."""
         return self.members[f"uid-t-{number:03}"]
@@ -99,6 +108,9 @@ class Fleet:
     def ready(self) -> Counter[tuple[str, str]]:
         """Status and reason of Ready, counted."""
         return Counter(each.told("Ready")[:2] for each in self.members.values())
+
+    def _next_sweep(self) -> float:
+        return max(self.sweeps.due(), self._held_until)
 
     def _next_due(self) -> float:
         while self._queue:
@@ -113,9 +125,9 @@ class Fleet:
             self.woken.append(follower.key.name)
             self.wake(self.members[follower.uid])
 
-    def _sweep(self) -> None:
-        after = [self.sweeps.round(caller) for caller in list(self.sweeps._callers)]
-        self.next_sweep = self.clock.now() + (min(after) if after else 1.0)
+    def _sweep(self, now: float) -> None:
+        for caller in [caller for caller, each in self.sweeps._callers.items() if each.due <= now]:
+            self.sweeps.round(caller)
 
     def _reconcile(self, member: Member) -> None:
         self.reconciles += 1

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.memory import schedules
+from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.group import Group
+from provider.cloudfront.state.identity import OWNER_TAG
+from tests.contract.emulated import DISTRIBUTION
 from tests.contract.fleet import INTERVAL, Fleet
 
 pytestmark = pytest.mark.usefixtures("without_sockets")
 
 HOUR = 3600.0
 USUAL = {
+    "list_lag_seconds": 0,
+    "list_lag_of_updates_seconds": 0,
+    "list_lag_of_deletes_seconds": 0,
     "page_size_default": 100,
     "page_size_max": 100,
     "deploy_tenant_seconds": 45,
@@ -41,6 +49,14 @@ def resting(fleet) -> Fleet:
     fleet.run(900.0)
     assert fleet.ready() == {("True", "Available"): TENANTS}
     return fleet
+
+
+@pytest.fixture
+def small(aws, monkeypatch):
+    """An account without tenants, whose list is one page."""
+    monkeypatch.setattr(schedules, "_TURN_SECONDS", 1e9)
+    yield aws
+    aws.admin("PATCH", "settings", USUAL)
 
 
 LISTS = ("ListDistributionTenants", "ListConnectionGroups")
@@ -109,7 +125,18 @@ def test_a_tenant_deleted_in_aws_is_missed_by_the_next_list_and_recreated(restin
     assert resting.ready() == {("True", "Available"): TENANTS}
 
 
-def test_a_changed_spec_is_applied_to_what_a_get_shows(resting):
+def test_a_changed_spec_is_applied_to_what_this_process_has_read_and_lists_confirm(resting):
+    member = resting.of(7)
+    member.edit(parameters={"tenantName": "gold"})
+    resting.wake(member)
+    calls = resting.run(1.0)
+    assert (calls["GetDistributionTenant"], calls["UpdateDistributionTenant"]) == (0, 1)
+
+
+def test_a_spec_that_changed_after_a_restart_is_applied_to_what_a_get_shows(resting):
+    """What only status shows may be forged."""
+    resting.start()
+    resting.run(120.0)
     member = resting.of(7)
     member.edit(parameters={"tenantName": "gold"})
     resting.wake(member)
@@ -118,14 +145,14 @@ def test_a_changed_spec_is_applied_to_what_a_get_shows(resting):
 
 
 def test_a_change_behind_an_old_list_is_not_overwritten_by_what_the_list_showed(resting):
-    """Someone else wrote since the last list: the update carries the ETag of a Get."""
+    """Someone else wrote since the last list: AWS refuses an update with the ETag that the list confirmed."""
     resting.aws.edit("shop.t-007", Customizations={"GeoRestrictions": {"RestrictionType": "none"}})
     member = resting.of(7)
     member.edit(parameters={"tenantName": "gold"})
     resting.wake(member)
     calls = resting.run(1.0)
     assert calls["GetDistributionTenant"] == 1
-    assert calls["UpdateDistributionTenant"] == 1
+    assert calls["UpdateDistributionTenant"] == 2
 
 
 def test_a_requested_reconcile_gets_it(resting):
@@ -142,12 +169,123 @@ def test_one_with_its_own_poll_interval_is_polled(resting):
     assert 9 <= resting.run(300.0)["GetDistributionTenant"] <= 11
 
 
-def test_a_deletion_gets_it(resting):
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_deletion_reads_the_tags_and_what_this_process_has_not_read(resting, restarted):
+    """What only status shows may be forged."""
+    if restarted:
+        resting.start()
+        resting.run(120.0)
+    for number in range(5):
+        resting.of(number).delete()
+        resting.wake(resting.of(number))
+    calls = resting.run(1.0)
+    assert calls["GetDistributionTenant"] == (5 if restarted else 0)
+    assert calls["ListTagsForResource"] == 5
+    resting.run(120.0)
+    assert len(resting.aws.tenants) == TENANTS - 5
+    assert not any(resting.of(number).mr for number in range(5))
+
+
+def test_a_change_in_aws_before_a_deletion_is_not_missed(resting):
+    """Its owner tag is another one now: the former owner leaves it."""
+    seen = resting.aws.calls.get_tenant("shop.t-007")
+    resting.aws.calls.tag(seen.arn, {OWNER_TAG: "other"})
     member = resting.of(7)
     member.delete()
     resting.wake(member)
-    calls = resting.run(1.0)
-    assert calls["GetDistributionTenant"] >= 1
+    resting.run(300.0)
+    assert "shop.t-007" in {each["Name"] for each in resting.aws.tenants}
+
+
+def until(fleet: Fleet, done) -> Counter[str]:
+    """Let time pass until all is done; the calls."""
+    calls, end = Counter[str](), fleet.clock.now() + 600.0
+    while not done():
+        assert fleet.clock.now() < end, "not done"
+        calls += fleet.run(1.0)
+    return calls
+
+
+def serves(tenant: Any, **parameters: str) -> bool:
+    """Whether AWS has rolled out a tenant, enabled and with these parameters."""
+    has = {each["Name"]: each["Value"] for each in tenant["Parameters"]}
+    return tenant["Enabled"] and tenant["Status"] == "Deployed" and parameters.items() <= has.items()
+
+
+class TestMotion:
+    """Roll-outs, creations and deletions under way are followed by lists."""
+
+    def test_the_life_of_twenty_tenants_takes_few_calls(self, small):
+        fleet = Fleet(small, 20)
+        calls = until(fleet, lambda: fleet.ready() == {("True", "Available"): 20})
+        for member in fleet.members.values():
+            member.edit(parameters={"tenantName": member.uid, "tier": "gold"})
+            fleet.wake(member)
+        calls += until(fleet, lambda: all(serves(each, tier="gold") for each in small.tenants))
+        for number in range(5):
+            small.edit(f"shop.t-{number:03}", Enabled=False)
+        calls += until(fleet, lambda: all(serves(each, tier="gold") for each in small.tenants))
+        for member in fleet.members.values():
+            member.delete()
+            fleet.wake(member)
+        calls += until(fleet, lambda: not any(each.mr for each in fleet.members.values()))
+        assert small.tenants == []
+        assert sum(calls.values()) - calls["VerifyDnsConfiguration"] <= 200
+
+    def test_a_single_one_in_a_large_account_is_polled(self, resting):
+        resting.aws.admin("PATCH", "settings", {"page_size_max": 5, "page_size_default": 5})
+        resting.run(2 * INTERVAL)
+        member = resting.of(7)
+        member.edit(parameters={"tenantName": "gold"})
+        resting.wake(member)
+        calls = resting.run(45.0)
+        assert calls["GetDistributionTenant"] >= 8
+        assert calls["ListDistributionTenants"] <= 6
+
+    def test_lists_that_lag_behind_delay_nothing(self, resting):
+        resting.aws.admin("PATCH", "settings", {"list_lag_of_updates_seconds": 600})
+        for member in resting.members.values():
+            member.edit(parameters={"tenantName": "gold"})
+            resting.wake(member)
+        resting.run(60.0)
+        assert all(each.told("InSync")[0] == "True" for each in resting.members.values())
+
+    def test_lists_that_show_deleted_tenants_delay_deletions_by_minutes_only(self, resting):
+        resting.aws.admin("PATCH", "settings", {"list_lag_of_deletes_seconds": 3600})
+        member = resting.of(7)
+        member.delete()
+        resting.wake(member)
+        resting.run(60.0)
+        assert "shop.t-007" not in {each["Name"] for each in resting.aws.tenants}
+        resting.run(360.0)
+        assert member.mr is None
+
+    @pytest.mark.parametrize("error", ["AccessDenied", "Throttling"])
+    def test_lists_that_fail_delay_roll_outs_little(self, resting, error):
+        for member in resting.members.values():
+            member.edit(parameters={"tenantName": "gold"})
+            resting.wake(member)
+        resting.run(2.0)
+        resting.aws.fault("ListDistributionTenants", every=True, code=error, status=403)
+        resting.run(90.0)
+        assert all(each["Status"] == "Deployed" for each in resting.aws.tenants)
+        assert all(each.told("InSync")[0] == "True" for each in resting.members.values())
+
+    def test_a_name_that_a_list_does_not_show_yet_is_found_by_the_creation(self, resting):
+        resting.aws.admin("PATCH", "settings", {"list_lag_seconds": 3600})
+        resting.aws.calls.create_tenant(
+            Tenant(
+                name="shop.t-100",
+                distribution_id=DISTRIBUTION,
+                domains=frozenset({"other.example.com"}),
+                enabled=True,
+                tags={"crossplane-name": "other"},
+            )
+        )
+        member = resting.add(100)
+        calls = resting.run(20.0)
+        assert member.told("Ready")[1] == "AdoptionRefused"
+        assert calls["CreateDistributionTenant"] == 1
 
 
 def test_where_lists_are_denied_each_is_polled(resting):
@@ -176,7 +314,7 @@ def test_a_tenant_without_a_list_of_its_own_writes_is_followed_until_it_rests(re
 def test_a_restart_reports_nothing_while_it_waits_for_the_first_list(resting):
     before = {uid: len(each.journal) for uid, each in resting.members.items()}
     resting.start()
-    resting.next_sweep = resting.clock.now() + 8.0
+    resting.hold_sweeps(8.0)
     calls = resting.run(7.0)
     assert calls["GetDistributionTenant"] == 0
     resting.run(20.0)
@@ -186,14 +324,14 @@ def test_a_restart_reports_nothing_while_it_waits_for_the_first_list(resting):
 
 def test_a_restart_does_not_wait_long_for_a_list_that_never_comes(resting):
     resting.start()
-    resting.next_sweep = resting.clock.now() + HOUR
+    resting.hold_sweeps(HOUR)
     assert resting.run(70.0)["GetDistributionTenant"] == TENANTS
 
 
 def test_after_a_restart_a_changed_spec_waits_for_no_list(resting):
     resting.of(7).edit(parameters={"tenantName": "gold"})
     resting.start()
-    resting.next_sweep = resting.clock.now() + HOUR
+    resting.hold_sweeps(HOUR)
     assert resting.run(1.0)["UpdateDistributionTenant"] == 1
 
 
@@ -307,8 +445,8 @@ def test_what_a_get_did_not_find_does_not_exist_because_of_a_list(resting):
 
 
 def test_while_sweeps_hang_drift_is_found_nearly_as_soon(resting):
-    resting.run(max(0.0, resting.next_sweep - resting.clock.now()) + 1.0)
-    resting.next_sweep = resting.clock.now() + 100 * HOUR
+    resting.run(max(0.0, resting.sweeps.due() - resting.clock.now()) + 1.0)
+    resting.hold_sweeps(100 * HOUR)
     resting.aws.edit("shop.t-007", Enabled=False)
     assert resting.run(3.5 * INTERVAL)["UpdateDistributionTenant"] == 1
 

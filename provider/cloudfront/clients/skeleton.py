@@ -76,7 +76,7 @@ class Reads(Protocol[Wanted_co]):
 class Removes(Protocol[Seen_contra]):
     """Plans a deletion; the plan is a single Wait if it has to wait."""
 
-    def __call__(self, seen: Seen_contra, *, refused: bool, said: Said) -> tuple[Action, ...]:
+    def __call__(self, seen: Seen_contra, *, refused: bool, early: bool, said: Said) -> tuple[Action, ...]:
         """See tenant.plan.remove."""
         ...
 
@@ -250,6 +250,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         shown = (mr.generation, *_shown(seen))
         return self._memory.roll_outs.pause(mr.uid, shown, LOOK_AGAIN, steady=_LAG_SECONDS)
 
+    def _answered(self, there: Seen) -> None:
+        """Called after a write that AWS answered with `there`."""
+
+    def _followed(self, mr: Managed, there: Seen, seconds: float, *, gone: bool = False) -> float:
+        """Seconds until the next poll of what AWS is still working on: more than `seconds` if the kind
+        notices the end itself. `gone`: AWS has accepted its deletion."""
+        return seconds
+
     def _drifted(self, mr: Managed, shown: Shown) -> str:
         """What someone else changed since the last reconcile, for an event."""
         return conditions.drifted(mr, shown.conditions)
@@ -354,7 +362,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         owner_look.made(mr, made, self._memory.proofs, rehearsing=self._policy.rehearsing)
         self._keeper.made(mr, made)
         shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
-        return _change(shown, f"{effects.message} ({made.id}){unchecked}", LOOK_AGAIN)
+        self._answered(made)
+        seconds = self._followed(mr, made, LOOK_AGAIN)
+        return _change(shown, f"{effects.message} ({made.id}){unchecked}", seconds)
 
     def _create_less(
         self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet, before: Observation
@@ -422,7 +432,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._memory.contentions.note(mr.uid)
         # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
-        change = _change(shown, f"{drift}{effects.message}{unchecked}", self._look_at_change(mr, before))
+        self._answered(effects.there)
+        seconds = self._followed(mr, effects.there, self._look_at_change(mr, before))
+        change = _change(shown, f"{drift}{effects.message}{unchecked}", seconds)
         return replace(change, drifted=guards.contended(mr, self._account) if drift else "")
 
     def _check_change(self, mr: Managed, state: State, *, serving: bool) -> tuple[State, str]:
@@ -572,8 +584,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             raise self._held_deletion(mr, looked, held) from None
         there = looked.seen
         self._check_unused(mr, looked)
-        refused = self._memory.refused_deletions.has(mr.uid, there.id, there.etag)
-        actions = self._kind.remove(there, refused=refused, said=self._memory.accepted.of(mr.kind))
+        refusals = self._memory.refused_deletions
+        refused, early = refusals.has(mr.uid, there.id, there.etag), not refusals.come_early(mr.kind)
+        said = self._memory.accepted.of(mr.kind)
+        actions = self._kind.remove(there, refused=refused, early=early, said=said)
         waits = next((each for each in actions if isinstance(each, Wait)), None)
         if not waits and not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return self._gone(mr, there, _GONE_ALREADY)
@@ -587,9 +601,14 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error:
             return self._deletion_failed(mr, there, effects, effects.error)
+        if effects.seen is not None:
+            raise self._disabled(mr, there, effects)
         self._memory.deleted(mr.uid, there.id)
         self._keeper.deleted(mr, there)
-        return self._gone(mr, there, effects.message)
+        change = self._gone(mr, there, effects.message)
+        return replace(
+            change, requeue_after=self._followed(mr, there, change.requeue_after or 0.0, gone=True)
+        )
 
     def _held_deletion(self, mr: Managed, looked: Looked[Seen], held: NotYet) -> NotYet:
         """The error while its deletion waits for a confirmation. May raise NotYet or ExternalError."""
@@ -611,9 +630,18 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             failed = to_external_error(error, what, serving=False, meanwhile=still)
             raise failed.but(status={**failed.status, **begun}) from error
         self._memory.refused_deletions.note(mr.uid, there.id, there.etag)
-        # No Change, even if it was just disabled: no event may say that it is deleted.
-        words = f"{story}; waiting for CloudFront before deleting it" if story else self._awaiting(mr, there)
-        raise self._waiting(mr, seen, there, words).but(status=begun) from error
+        if error.code == "ResourceNotDisabled" and not (there.enabled or there.deployed):
+            self._memory.refused_deletions.note_early(mr.kind)
+        if story:
+            raise self._disabled(mr, seen, effects).but(status=begun) from error
+        raise self._waiting(mr, seen, there, self._awaiting(mr, there)).but(status=begun) from error
+
+    def _disabled(self, mr: Managed, seen: Seen, effects: Effects[Seen]) -> NotYet:
+        """The error after it was disabled for its deletion. It is no Change: no event may say that it is
+        deleted."""
+        self._answered(effects.there)
+        words = f"{effects.message}; waiting for CloudFront before deleting it"
+        return self._waiting(mr, seen, effects.there, words).but(status=self._begun(mr))
 
     def _gone(self, mr: Managed, seen: Seen, message: str) -> Change:
         """The change after AWS deleted it, or said that it does not exist. `seen`: as observed before."""
@@ -624,6 +652,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """The error while its deletion waits. `seen`: as observed before; `there`: as it is now."""
         steady = _LAG_SECONDS if seen.deployed else ROLL_OUT_SECONDS
         seconds = self._memory.deletions.pause(mr.uid, _shown(seen), LOOK_AGAIN, steady=steady)
+        seconds = seconds if there.deployed else self._followed(mr, there, seconds)
         return NotYet(words, after=seconds, conditions=conditions.removing(noun(mr), there))
 
     def _begun(self, mr: Managed) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
-from provider.cloudfront.lifecycle.actions import Action, Effects
+from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
@@ -109,18 +109,35 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             seen = super().observe(mr)
         finally:
             self._tenant.read_others()
-        if self._tenant.confirmed and not seen.up_to_date:
+        if not seen.up_to_date and not self._was_read(seen):
             self._tenant.afresh()
             seen = super().observe(mr)
-        if not _is_at_rest(seen):
+        if not isinstance(seen.state, Assessment) or seen.state.differs:
             return seen
         tenant = seen.state.seen
+        if not tenant.deployed:
+            every = seen.poll_after or LOOK_AGAIN
+            return replace(seen, watched_for=self._tenant.follow(mr, tenant, every))
+        if not _is_at_rest(seen):
+            return seen
         group = self._dns.group(mr, tenant.connection_group_id)
         return replace(seen, watched_for=self._tenant.watched_for(mr, tenant, group))
 
+    def _was_read(self, seen: Observation) -> bool:
+        """Whether an update may follow, which sends the ETag: this process has read what it changes. A new
+        certificate may come without a new ETag."""
+        found = self._tenant.confirmed
+        return found is None or (found.whole and seen.state.asked.certificate_request is None)
+
+    def _answered(self, there: ObservedTenant) -> None:
+        self._tenant.wrote(there)
+
+    def _followed(self, mr: Managed, there: ObservedTenant, seconds: float, *, gone: bool = False) -> float:
+        return self._tenant.follow(mr, there, seconds, gone=gone) or seconds
+
     @property
     def _is_listed(self) -> bool:
-        return self._tenant.confirmed
+        return self._tenant.confirmed is not None
 
     def _read(self, mr: Managed) -> ObservedTenant:
         return self._tenant.get(mr, self._get, partial(self._seems_to_differ, mr))
@@ -380,8 +397,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
 
 def _is_at_rest(seen: Observation) -> bool:
-    """Whether there is nothing to do for the tenant, and nothing to wait for."""
-    if not isinstance(seen.state, Assessment) or seen.state.differs or seen.poll_after is not None:
+    """Whether there is nothing to wait for."""
+    if seen.poll_after is not None:
         return False
     ready = next((each for each in seen.conditions if each.type == ConditionType.READY), None)
     return ready is not None and (ready.status is ConditionStatus.TRUE or ready.reason == Reason.DISABLED)

@@ -42,21 +42,25 @@ def converge(todo: Diff[Group], seen: ObservedGroup) -> tuple[Action, ...]:
     return with_tags(update, todo, seen)
 
 
-def remove(seen: ObservedGroup, *, refused: bool = False, said: Said = Said.NOTHING) -> tuple[Action, ...]:
+def remove(
+    seen: ObservedGroup, *, refused: bool = False, early: bool = True, said: Said = Said.NOTHING
+) -> tuple[Action, ...]:
     """Plan the deletion of a group: disable it if it is enabled, and delete it at once. CloudFront may refuse
     the deletion until the change is rolled out.
 
     Args:
         seen: the observed group.
         refused: CloudFront refused to delete this version, so the plan waits for the roll-out.
+        early: CloudFront may delete a group before its disabling is rolled out; see tenant.plan.remove.
         said: the form of the last disabling request that AWS accepted.
     """
     if refused and not seen.deployed:
         return (Wait(waiting(seen)),)
     delete = DeleteGroup(seen.id, seen.name)
-    if not seen.enabled:
-        return (delete,)
-    return (SwitchGroup(seen.id, seen.name, _ways(seen, said, enabled=False)), delete)
+    if seen.enabled:
+        disable = SwitchGroup(seen.id, seen.name, _ways(seen, said, enabled=False))
+        return (disable, delete) if early else (disable,)
+    return (delete,) if early or seen.deployed else (Wait(waiting(seen)),)
 
 
 def waiting(seen: ObservedGroup) -> str:

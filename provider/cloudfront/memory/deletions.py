@@ -58,11 +58,23 @@ class AcceptedDisablings:
 
 
 class RefusedDeletions:
-    """The versions of external resources that AWS refused to delete. Thread-safe."""
+    """The versions of external resources that AWS refused to delete, and of which kinds AWS refuses to delete
+    what it has not yet rolled out as disabled. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._refusals: dict[str, tuple[str, str]] = {}
+        self._early: frozenset[str] = frozenset()
+
+    def note_early(self, kind: str) -> None:
+        """Note that AWS refused to delete a disabled one of this kind before the roll-out ended."""
+        with self._lock:
+            self._early |= {kind}
+
+    def come_early(self, kind: str) -> bool:
+        """Whether AWS refuses to delete one of this kind before its disabling is rolled out."""
+        with self._lock:
+            return kind in self._early
 
     def note(self, uid: str, id_: str, etag: str) -> None:
         """Note that AWS refused to delete this version."""

@@ -9,26 +9,30 @@ never replaces a Get. It confirms one:
 A row counts only if its page was requested after the last write of this provider to the tenant, and after a
 Get that did not find it. Whatever a list lacks or shows wrongly costs a Get, and nothing is decided by it.
 
-Resources that are at rest are watched: a sweep reconciles those whose row changed or is missing. When the
-last complete list is too old, all of them are reconciled, and polled one by one.
+What AWS answers to a write counts as a Get. A row with the same ETag then shows how the roll-out goes on.
+
+Resources that are at rest or wait for a roll-out are watched (watching.py): a sweep reconciles those whose
+row changed or is missing. When the last complete list is too old, all of them are reconciled, and polled one
+by one.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf, nextafter
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
-from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.watching import Follower, Motion, Watch, Watchers
 
-__all__ = ["Follower", "Inventory", "Remembered", "agree"]
+__all__ = ["Confirmed", "Inventory", "Remembered", "agree"]
 
 _LONGEST_PERIOD: Final = 5.0
 """Intervals from the beginning of a sweep to that of the next one, at most."""
@@ -39,18 +43,23 @@ _FIRST_SECONDS: Final = 60.0
 _MISSING_SECONDS: Final = 3600.0
 """How long a tenant that was watched and that lists show no more counts as missing, if no one reads it."""
 _MOST_ABSENT: Final = 20_000
+_SPACED: Final = 10.0
+"""Seconds between two lists that a resource in motion wants, at least. The first one comes sooner."""
+_OVERDUE: Final = 0.5
+"""Of a period: the resource polls if a list that it wants does not come for so long."""
 _SAMPLE: Final = 200
 """How many other tenants are read when one is gone. If two percent of ten thousand were gone, too, four of
 these would be."""
 
 
 @dataclass(frozen=True)
-class Follower:
-    """A managed resource that is watched."""
+class Confirmed:
+    """A tenant that a list confirms."""
 
-    uid: str
-    api_version: str
-    key: ObjectKey
+    seen: ObservedTenant
+    whole: bool
+    """This process has read it: AWS answered a Get or a write with this ETag. False: the record in status
+    completes it."""
 
 
 Remembered = Callable[[ObservedTenant], ObservedTenant | None]
@@ -71,14 +80,6 @@ class _Got:
     asked: float
 
 
-@dataclass(frozen=True)
-class _Watch:
-    id: str
-    """Of the tenant."""
-    group: str | None
-    until: float
-
-
 class Inventory:
     """The tenants of an account, as one caller may list them. Thread-safe. All times are on one clock."""
 
@@ -97,9 +98,9 @@ class Inventory:
         self._generations: dict[str, int] = {}
         """By id of a tenant that this process has not read: the generation of its resource at the first look.
         Its status says nothing of later ones."""
-        self._watched: dict[Follower, _Watch] = {}
-        self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
-        """The watched resources by the id of their tenant."""
+        self._watchers = Watchers()
+        self._pages = 0
+        """Of the list of all tenants; 0 if unknown."""
         self._groups: Mapping[str, GroupRow] = {}
         """What the list shows of each connection group, by id."""
         self._period = interval
@@ -127,7 +128,7 @@ class Inventory:
     def watched(self) -> tuple[Follower, ...]:
         """The resources that the sweeps watch."""
         with self._lock:
-            return tuple(self._watched)
+            return tuple(self._watchers)
 
     @property
     def missing(self) -> int:
@@ -143,11 +144,15 @@ class Inventory:
         with self._lock:
             return self._period
 
+    @property
+    def wanted(self) -> float:
+        """When the next list is wanted by resources in motion; inf if none is."""
+        with self._lock:
+            return self._watchers.wanted()
+
     # For the resources.
 
-    def confirmed(
-        self, name: str, generation: int, share: float, remembered: Remembered
-    ) -> ObservedTenant | None:
+    def confirmed(self, name: str, generation: int, share: float, remembered: Remembered) -> Confirmed | None:
         """Return a tenant without a call, if a list confirms what is known of it; None: get it.
 
         Args:
@@ -159,16 +164,30 @@ class Inventory:
         with self._lock:
             row = self._row(name)
             if row is None or not self._counts(row) or not row.seen.deployed:
-                # A roll-out is followed closely.
+                # The end of a roll-out counts at once, and a list may be a minute old.
                 return None
             now, got = self._clock.now(), self._got.get(row.seen.id)
             if got is not None:
+                seen = self._as_listed(row, got)
                 fresh = now < got.asked + _CONFIRMED_SECONDS
-                return got.seen if fresh and self._confirms(row, got) else None
+                return Confirmed(seen, whole=True) if fresh and seen else None
             first = self._generations.setdefault(row.seen.id, generation)
             if now >= self._opened + share * _CONFIRMED_SECONDS or first != generation:
                 return None
-        return remembered(row.seen)
+        seen = remembered(row.seen)
+        return Confirmed(seen, whole=False) if seen else None
+
+    def lacks(self, name: str) -> bool:
+        """Whether a recent list of all tenants has none with this name, or with this id."""
+        with self._lock:
+            return not (self._is_late() or name in self._ids or name in self._rows)
+
+    def has_gone(self, id_: str, name: str) -> bool:
+        """Whether a recent list of all tenants lacks the one with this id, and has none with this name. The
+        list was requested after the last write of this process to it, such as its deletion."""
+        with self._lock:
+            shown = id_ in self._rows or name in self._ids or name in self._rows
+            return not (shown or self._is_late()) and self._swept > self._writes.last(id_)
 
     def got(self, seen: ObservedTenant, asked: float) -> None:
         """Note what a Get returned that was sent at `asked`."""
@@ -179,6 +198,11 @@ class Inventory:
             if not self._is_idle() and (last is None or last.asked <= asked):
                 self._got[seen.id] = _Got(seen, asked)
                 self._generations.pop(seen.id, None)
+
+    def wrote(self, seen: ObservedTenant) -> None:
+        """Note what AWS answered to the last write of this process."""
+        # No list and no Get from before the write counts any more, and this answer must.
+        self.got(seen, max(self._clock.now(), nextafter(self._writes.last(seen.id), inf)))
 
     def absent(self, name: str, asked: float) -> None:
         """Note that a Get that was sent at `asked` did not find a tenant with this name."""
@@ -201,14 +225,38 @@ class Inventory:
                 return False
             if group is not None and not self._shows(group, disabled=group_disabled):
                 return False
-            self._watched[follower] = _Watch(seen.id, group, self._clock.now() + seconds)
-            self._followers[seen.id].add(follower)
+            self._watchers.add(follower, Watch(seen.id, group, self._clock.now() + seconds))
             return True
+
+    def follow(
+        self, follower: Follower, seen: ObservedTenant, seconds: float, every: float, *, gone: bool = False
+    ) -> float | None:
+        """Have a resource reconciled when a list shows that CloudFront has done more since AWS answered
+        `seen`, or after that many seconds. Returns in how many seconds it wants the next list; None: a Get
+        costs less than a list, or the lists show another state, so the resource has to be polled.
+
+        Args:
+            follower: the resource.
+            seen: what AWS answered last.
+            seconds: after which the runtime reconciles it.
+            every: seconds between two lists.
+            gone: it waits until no list shows the tenant.
+        """
+        with self._lock:
+            now = self._clock.now()
+            moving, row = self._watchers.moves(follower, now, every), self._rows.get(seen.id)
+            if not 0 < self._pages <= moving or self._failed or self._is_late():
+                return None
+            if row and not gone and self._counts(row) and not agree(row.seen, seen):
+                return None
+            motion = Motion(seen, max(every, _SPACED), now + every, gone)
+            self._watchers.add(follower, Watch(seen.id, None, now + seconds, motion))
+            return every
 
     def unwatch(self, follower: Follower) -> None:
         """A resource is being reconciled, or exists no more."""
         with self._lock:
-            self._drop(follower)
+            self._watchers.drop(follower)
 
     def doubt(self) -> list[Follower]:
         """A tenant is gone, perhaps with many others. Returns some watched resources whose tenants are to be
@@ -218,9 +266,9 @@ class Inventory:
             if now < self._doubted + self._interval:
                 return []
             self._doubted = now
-            found = list(islice(self._watched, _SAMPLE))
+            found = list(islice(self._watchers, _SAMPLE))
             for follower in found:
-                self._drop(follower)
+                self._watchers.drop(follower)
             return found
 
     # For the sweeps.
@@ -237,14 +285,15 @@ class Inventory:
             before, self._groups = self._groups, shown
             # No resource of one that was not listed before is watched.
             changed = frozenset(id_ for id_, each in before.items() if shown.get(id_) != each)
-            return changed, self._wake(lambda watch: watch.group in changed) if changed else []
+            woken = self._watchers.wake(lambda watch: watch.group in changed) if changed else []
+            return changed, woken
 
-    def complete(self, began: float) -> list[Follower]:
-        """Note that all pages of a sweep that began then were read. Returns the resources whose tenants the
-        list lacks."""
+    def complete(self, began: float, pages: int = 1) -> list[Follower]:
+        """Note that all pages of tenants of a sweep that began then were read. Returns the resources whose
+        tenants the list lacks."""
         with self._lock:
             now = self._clock.now()
-            self._swept, self._failed = began, False
+            self._swept, self._failed, self._pages = began, False, pages
             longest = _LONGEST_PERIOD * self._interval
             self._period = min(longest, max(self._interval, 2 * (now - began)))
             for row in [row for row in self._rows.values() if row.asked < began]:
@@ -256,8 +305,9 @@ class Inventory:
             for id_ in self._generations.keys() - self._rows.keys():
                 del self._generations[id_]
             # They were reconciled meanwhile, or exist no more.
-            self._wake(lambda watch: watch.until < now)
-            return self._wake(lambda watch: watch.id not in self._rows)
+            self._watchers.wake(lambda watch: watch.until < now)
+            self._watchers.listed(began)
+            return self._watchers.wake(lambda watch: self._is_lacking(watch, began))
 
     def failed(self) -> None:
         """Note that a sweep did not succeed."""
@@ -265,9 +315,12 @@ class Inventory:
             self._failed = True
 
     def overdue(self) -> list[Follower]:
-        """Return the resources that have to be polled from now on: all, if the last list is too old."""
+        """Return the resources that have to be polled from now on: those in motion for which a list does not
+        come, and all if the last list is too old."""
         with self._lock:
-            return self._wake(lambda _: True) if self._is_late() else []
+            return (
+                self._watchers.wake(lambda _: True) if self._is_late() else self._watchers.wake(self._waits)
+            )
 
     def close(self) -> list[Follower]:
         """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
@@ -275,8 +328,8 @@ class Inventory:
             self._failed, self._swept, self._period = True, float("-inf"), self._interval
             for known in (self._rows, self._ids, self._got, self._generations, self._absent, self._missing):
                 known.clear()
-            self._groups = {}
-            return self._wake(lambda _: True)
+            self._groups, self._pages = {}, 0
+            return self._watchers.wake(lambda _: True)
 
     # Under the lock.
 
@@ -291,8 +344,16 @@ class Inventory:
         recent = self._clock.now() - row.asked <= self._longest
         return recent and row.asked > self._writes.last(row.seen.id)
 
-    def _confirms(self, row: _Row, got: _Got) -> bool:
-        return got.asked > self._writes.last(got.seen.id) and agree(row.seen, got.seen)
+    def _as_listed(self, row: _Row, got: _Got) -> ObservedTenant | None:
+        """What was read, if the row shows the same, or the end of its roll-out."""
+        if got.asked <= self._writes.last(got.seen.id):
+            return None
+        if agree(row.seen, got.seen):
+            return got.seen
+        ended = row.seen.deployed and not got.seen.deployed and row.asked > got.asked
+        if not (ended and _version(row.seen) == _version(got.seen)):
+            return None
+        return replace(got.seen, status=row.seen.status, domains=row.seen.domains)
 
     def _shows(self, group: str, *, disabled: bool) -> bool:
         """Whether the list shows that group, in that state. It may lag behind, or lead."""
@@ -319,35 +380,35 @@ class Inventory:
         self._rows[id_] = row
         self._ids[row.seen.name] = id_
         self._missing.pop(row.seen.name, None)
-        if last is None or agree(row.seen, last.seen):
-            return []
-        followers = list(self._followers.get(id_, ()))
-        for follower in followers:
-            self._drop(follower)
-        return followers
+        changed = last is not None and not agree(row.seen, last.seen)
+        woken = [each for each, watch in self._watchers.of(id_) if self._is_news(row, watch, changed=changed)]
+        for follower in woken:
+            self._watchers.drop(follower)
+        return woken
+
+    def _is_news(self, row: _Row, watch: Watch, *, changed: bool) -> bool:
+        """Whether a row shows what a resource waits for. `changed`: the last row showed something else."""
+        if watch.motion is None:
+            return changed
+        return not watch.motion.gone and self._counts(row) and not agree(row.seen, watch.motion.seen)
+
+    def _is_lacking(self, watch: Watch, began: float) -> bool:
+        """Whether the list that began then lacks a tenant, and not only because it is too old for it."""
+        return watch.id not in self._rows and began > self._writes.last(watch.id)
+
+    def _waits(self, watch: Watch) -> bool:
+        """Whether the list that a resource in motion wants does not come."""
+        late = self._clock.now() - _OVERDUE * self._period
+        return watch.motion is not None and (self._failed or watch.motion.due < late)
 
     def _forget(self, seen: ObservedTenant, now: float) -> None:
         del self._rows[seen.id]
-        if seen.id in self._followers and self._writes.last(seen.id) <= now - _MISSING_SECONDS:
+        if self._watchers.of(seen.id) and self._writes.last(seen.id) <= now - _MISSING_SECONDS:
             # The provider did not delete it itself.
             self._missing[seen.name] = now
         if self._ids.get(seen.name) == seen.id:
             # Otherwise, a new tenant has the name.
             del self._ids[seen.name]
-
-    def _wake(self, which: Callable[[_Watch], bool]) -> list[Follower]:
-        found = [follower for follower, watch in self._watched.items() if which(watch)]
-        for follower in found:
-            self._drop(follower)
-        return found
-
-    def _drop(self, follower: Follower) -> None:
-        watch = self._watched.pop(follower, None)
-        if watch is None:
-            return
-        self._followers[watch.id].discard(follower)
-        if not self._followers[watch.id]:
-            del self._followers[watch.id]
 
 
 def agree(row: ObservedTenant, seen: ObservedTenant) -> bool:
@@ -358,5 +419,10 @@ def agree(row: ObservedTenant, seen: ObservedTenant) -> bool:
 
 
 def _shown(seen: ObservedTenant) -> tuple[object, ...]:
+    return (*_version(seen), seen.status, dict(seen.domains))
+
+
+def _version(seen: ObservedTenant) -> tuple[object, ...]:
+    """What a roll-out does not change."""
     parents = (seen.distribution_id, seen.connection_group_id)
-    return (seen.id, seen.etag, *parents, seen.enabled, seen.status, dict(seen.domains))
+    return (seen.id, seen.etag, *parents, seen.enabled, frozenset(seen.domains))

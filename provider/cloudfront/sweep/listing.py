@@ -1,4 +1,4 @@
-"""One sweep of an account, page by page: first all tenants, then all connection groups.
+"""One sweep of an account, page by page: first all tenants, then all connection groups, if these are due.
 
 A listing that AWS throttles goes on later, from the page at which it stopped, so no thread waits for it.
 """
@@ -34,8 +34,11 @@ class Listing:
     """What was read so far. One thread at a time uses it."""
 
     began: float
+    with_groups: bool = True
+    """It lists the connection groups, too."""
     pages: int = 0
     """All pages that were read."""
+    tenant_pages: int = 0
     tenants: int = 0
     groups: dict[str, GroupRow] = field(default_factory=dict)
     has_tenants: bool = False
@@ -50,6 +53,8 @@ class Listing:
         page = lists.page_of_tenants(self.marker, size)
         self.tenants += len(page.tenants)
         self.has_tenants = self._turned("ListDistributionTenants", page.marker)
+        self.tenant_pages = self.pages
+        self.is_complete = self.has_tenants and not self.with_groups
         return page.tenants
 
     def next_groups(self, lists: Lists, size: int | None) -> None:

@@ -1,8 +1,10 @@
 """The looks of one reconcile at its tenant: a Get, or what the lists confirm.
 
-The lists are enough for a tenant that is at rest. Everything else takes a Get: a deletion, a reconcile that a
-user requested, the daily check, a poll interval of its own, and any difference from the spec. So does each
-tenant while the provider finds out whether one that is gone is the only one (memory/vanishing.py).
+The lists are enough for a tenant that is at rest, and for the end of a roll-out. They also show that a name
+is free, before the first creation, and that a tenant is gone that this process deleted. Everything else takes
+a Get: a reconcile that a user requested, the daily check, a poll interval of its own, and a change or the
+deletion of a tenant that this process has not read itself. So does each tenant while the provider finds out
+whether one that is gone is the only one (memory/vanishing.py).
 """
 
 from __future__ import annotations
@@ -15,15 +17,18 @@ from edgetenants_runtime.api.annotations import POLL_INTERVAL
 from edgetenants_runtime.api.conditions import ConditionStatus, ConditionType
 from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.rules.policies import permissions
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.schedules import share
+from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower
+from provider.cloudfront.sweep.inventory import Confirmed
 from provider.cloudfront.sweep.sweeps import Swept
+from provider.cloudfront.sweep.watching import Follower
 
 __all__ = ["TenantLook"]
 
@@ -31,6 +36,8 @@ _POLLS: Final = 10.0
 _LONGEST: Final = 600.0
 """A watched resource is reconciled after this many poll intervals, at most this many seconds or one poll
 interval, and when its DNS is to be checked: no list shows that."""
+_FOLLOWED: Final = 300.0
+"""Seconds after which a resource in motion is reconciled if no list has shown what it waits for."""
 _FIRST: Final = 1.0
 _SPREAD: Final = 4.0
 """Seconds after which a resource asks again for the first list of a process: the first number, and a share of
@@ -45,8 +52,8 @@ class TenantLook:
         self._swept, self._memory, self._poll_seconds = swept, memory, poll_seconds
         self._afresh = False
         self._gone = False
-        self.confirmed = False
-        """The last look took no call."""
+        self.confirmed: Confirmed | None = None
+        """What the last look found without a call; None if it took one."""
 
     def afresh(self) -> None:
         """The next looks are Gets."""
@@ -65,15 +72,16 @@ class TenantLook:
             AwsError: raised by `read`.
             NotYet: the first list of this process is about to come.
         """
-        self.confirmed = self._gone = False
+        self.confirmed, self._gone = None, False
         if self._swept is None:
             return read(str(mr.external_name))
         self._swept.inventory.unwatch(_follower(mr))
+        self._check_absent(mr, self._swept)
         if not self._needs_get(mr):
-            seen = self._listed(mr, self._swept)
-            if seen is not None and not differs(seen):
-                self.confirmed = True
-                return seen
+            found = self._listed(mr, self._swept)
+            if found is not None and (found.whole or not differs(found.seen)):
+                self.confirmed = found
+                return found.seen
         return self._got(str(mr.external_name), read, self._swept)
 
     def read_others(self) -> None:
@@ -92,6 +100,30 @@ class TenantLook:
         shown = watch(_follower(mr), seen, 2 * seconds, group_disabled=group.disabled)
         return seconds if shown else None
 
+    def wrote(self, seen: ObservedTenant) -> None:
+        """Note what AWS answered to a write."""
+        if self._swept is not None:
+            self._swept.inventory.wrote(replace(seen, tags=None))
+
+    def follow(self, mr: Managed, seen: ObservedTenant, every: float, *, gone: bool = False) -> float | None:
+        """Have the sweeps watch a tenant that is being rolled out, or that is `gone`, as its deletion was
+        accepted. Return for how many seconds they do. None: it has to be polled, after `every` seconds."""
+        if self._swept is None or POLL_INTERVAL in mr.annotations or self._afresh or self._is_deciding():
+            return None
+        followed = self._swept.follow(_follower(mr), seen, _FOLLOWED, every, gone=gone)
+        return _FOLLOWED if followed else None
+
+    def _check_absent(self, mr: Managed, swept: Swept) -> None:
+        """Raise AwsError if a list shows that AWS does not have the tenant, and that is enough."""
+        if mr.deleted:
+            id_ = self._memory.known_id(mr.uid)
+            deleted = bool(id_) and self._memory.vanished.was_removed(id_)
+            absent = deleted and swept.inventory.has_gone(id_, str(mr.external_name))
+        else:
+            absent = _is_new(mr) and not is_requested(mr) and swept.inventory.lacks(str(mr.external_name))
+        if absent:
+            raise AwsError("ListDistributionTenants", "EntityNotFound", "no list shows the tenant")
+
     def _got(self, name: str, read: Callable[[str], ObservedTenant], swept: Swept) -> ObservedTenant:
         asked = self._memory.clock.now()
         try:
@@ -106,12 +138,12 @@ class TenantLook:
 
     def _needs_get(self, mr: Managed) -> bool:
         own = POLL_INTERVAL in mr.annotations or is_requested(mr) or self._memory.deep_checks.is_near(mr.uid)
-        return self._afresh or own or mr.deleted or self._is_deciding()
+        return self._afresh or own or self._is_deciding()
 
     def _is_deciding(self) -> bool:
         return self._memory.vanished.is_deciding(self._poll_seconds)
 
-    def _listed(self, mr: Managed, swept: Swept) -> ObservedTenant | None:
+    def _listed(self, mr: Managed, swept: Swept) -> Confirmed | None:
         if swept.inventory.is_awaited and _is_at_rest(mr):
             words = "waiting for the first list of the account's tenants"
             raise NotYet(words, after=_FIRST + _SPREAD * share(mr.uid), quiet=True)
@@ -121,6 +153,13 @@ class TenantLook:
 
 def _follower(mr: Managed) -> Follower:
     return Follower(mr.uid, mr.api_version, mr.key)
+
+
+def _is_new(mr: Managed) -> bool:
+    """Whether nothing says that its tenant may exist, and it may create one. AWS refuses to create a second
+    tenant of one name, so the creation finds what no list shows yet."""
+    may_create = permissions(mr.management_policies, mr.deletion_policy).create
+    return may_create and not mr.at_provider.get("id") and not judgement.may_exist(mr)
 
 
 def _is_at_rest(mr: Managed) -> bool:
@@ -135,7 +174,7 @@ def _remembered(mr: Managed, row: ObservedTenant) -> ObservedTenant | None:
     """The tenant, with the parameters that the status records for this ETag and spec. Anyone who may write
     the status may thereby hide a change from before this process, until the daily check."""
     told = mr.at_provider
-    if not _is_at_rest(mr) or (told.get("id"), told.get("etag")) != (row.id, row.etag):
+    if mr.deleted or not _is_at_rest(mr) or (told.get("id"), told.get("etag")) != (row.id, row.etag):
         return None
     if told.get("customizations") != observed.at_provider(row, None).get("customizations"):
         return None

@@ -8,6 +8,9 @@ refuses the lists, or where the account's rate makes a sweep too long.
     enough resources ── all pages (listing.py) ──▶ complete ──▶ what changed is reconciled
                     └── an error, or too long ───▶ failed ────▶ tried again, ever later
 
+While resources wait for CloudFront, such as for the end of a roll-out, the tenants are listed more often, as
+long as that costs less than a Get for each of these resources (inventory.py).
+
 The sweeps have their own threads, so they wait for no worker. A throttled list does not keep its thread, and
 namespaces take turns at the threads. Besides, whatever becomes of the sweeps, a watchdog has all tenants
 polled whose last list is too old.
@@ -19,6 +22,7 @@ import random
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
@@ -28,8 +32,10 @@ from edgetenants_runtime.managed import ProviderConfigKey
 from edgetenants_runtime.queueing.queue import WorkQueue
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
-from provider.cloudfront.sweep.inventory import Follower, Inventory
+from provider.cloudfront.state.observed import ObservedTenant
+from provider.cloudfront.sweep.inventory import Inventory
 from provider.cloudfront.sweep.listing import Listing, Lists
+from provider.cloudfront.sweep.watching import Follower
 
 __all__ = ["Sweeps", "Swept", "Tally", "Wake"]
 
@@ -47,6 +53,8 @@ _FIRST_RETRY: Final = 0.25
 _LONGEST_RETRY: Final = 600.0
 _WATCHED: Final = 0.25
 """Intervals between two looks of the watchdog."""
+_OF_GROUPS: Final = 0.9
+"""Intervals after which a list of tenants is followed by one of the connection groups."""
 _THROTTLED_SECONDS: Final = 2.0
 """Until a throttled list goes on, if AWS and the account's pace do not say when."""
 
@@ -74,6 +82,17 @@ class Swept:
 
     inventory: Inventory
     _wake: Wake
+    _list_within: Callable[[float], None]
+
+    def follow(
+        self, follower: Follower, seen: ObservedTenant, seconds: float, every: float, *, gone: bool = False
+    ) -> bool:
+        """Have a resource reconciled when a list shows that CloudFront has done more; see Inventory.follow.
+        False: it has to be polled."""
+        within = self.inventory.follow(follower, seen, seconds, every, gone=gone)
+        if within is not None:
+            self._list_within(within)
+        return within is not None
 
     def doubt(self) -> None:
         """A tenant is gone: have some others read, as many may be gone."""
@@ -93,8 +112,14 @@ class _Caller:
     """The calls with the credentials of each config, by uid; the first one makes them."""
     size: int | None = _LARGE_PAGE
     pages: int = 0
-    """Of the last sweep, at least; 0 if unknown."""
+    """Of the last sweep with connection groups, at least; 0 if unknown."""
+    group_pages: int = 0
+    """Those of connection groups."""
+    groups_listed: float = float("-inf")
+    """When the last sweep with connection groups began."""
     learned: float = 0.0
+    due: float = 0.0
+    """When the next round is due."""
     failures: int = 0
     listing: Listing | None = None
     """The sweep that goes on."""
@@ -147,7 +172,7 @@ class Sweeps:
             if known is None or new:
                 left += [known] if known else []
                 inventory = Inventory(self._clock, memory.writes, self._interval)
-                known = self._callers[caller] = _Caller(account, inventory, memory)
+                known = self._callers[caller] = _Caller(account, inventory, memory, due=self._clock.now())
             known.configs[uid] = config
             known.lists[uid] = lists
             if not config.namespace:
@@ -157,7 +182,11 @@ class Sweeps:
         self._close(left)
         if new:
             self._queue.add(caller)
-        return Swept(known.inventory, self._wake)
+        return Swept(known.inventory, self._wake, partial(self._list_within, caller))
+
+    def due(self) -> float:
+        """Return when the next round is due, on the injected clock; inf if there is none."""
+        return min((each.due for each in self._all()), default=float("inf"))
 
     def leave(self, uid: str) -> None:
         """Forget a provider config."""
@@ -181,14 +210,18 @@ class Sweeps:
             known = self._callers.get(caller)
         if known is None:
             return self._interval
+        known.due = float("inf")
+        seconds = self._interval
         try:
             if self._is_worth_it(known):
-                return self._sweep(known)
-            self._end(known)
+                seconds = self._sweep(known)
+            else:
+                self._end(known)
         except BaseException as error:  # noqa: BLE001 - no exception may stop the sweeps, not even SystemExit
             _log.exception("a sweep raised an exception, continuing with the next", account=known.account)
-            return self._failed(known, repr(error))
-        return self._interval
+            seconds = self._failed(known, repr(error))
+        known.due = min(known.due, self._clock.now() + seconds)
+        return max(0.0, known.due - self._clock.now())
 
     def check(self) -> None:
         """Have the resources polled whose last list is too old: its sweep may hang, or wait for a thread."""
@@ -226,6 +259,15 @@ class Sweeps:
                 self.check()
             except Exception:  # noqa: BLE001 - the watchdog must go on
                 _log.exception("cannot check how old the lists are")
+
+    def _list_within(self, caller: Hashable, seconds: float) -> None:
+        """Resources in motion want a list of tenants within that time."""
+        with self._lock:
+            known, due = self._callers.get(caller), self._clock.now() + seconds
+            if known is None or known.due <= due or known.listing is not None:
+                return
+            known.due = due
+        self._queue.add_after(caller, seconds)
 
     def _home(self, caller: Hashable) -> Hashable:
         """The namespace of a caller's configs; "" if one of them is cluster-scoped."""
@@ -266,7 +308,7 @@ class Sweeps:
         return sum(map(self._users, configs))
 
     def _sweep(self, known: _Caller) -> float:
-        listing = known.listing or Listing(self._clock.now())
+        listing = known.listing or self._listing(known)
         known.listing = None
         try:
             while not listing.is_complete:
@@ -280,7 +322,14 @@ class Sweeps:
                 return min(max(error.after or _THROTTLED_SECONDS, 0.1), self._interval)
             return self._refused(known, error)
         self._completed(known, listing)
-        return max(0.0, listing.began + known.inventory.period - self._clock.now())
+        now = self._clock.now()
+        # A list that takes long leaves half of the time to other calls.
+        wanted = max(known.inventory.wanted, 2 * now - listing.began)
+        return max(0.0, min(listing.began + known.inventory.period, wanted) - now)
+
+    def _listing(self, known: _Caller) -> Listing:
+        now = self._clock.now()
+        return Listing(now, with_groups=now >= known.groups_listed + _OF_GROUPS * self._interval)
 
     def _turn(self, known: _Caller, listing: Listing) -> None:
         """Read one page."""
@@ -318,13 +367,16 @@ class Sweeps:
 
     def _learn(self, known: _Caller, listing: Listing) -> None:
         more = not listing.is_complete
-        known.pages = max(known.pages, listing.pages + 1) if more else listing.pages
+        pages = listing.pages if listing.with_groups else listing.pages + known.group_pages
+        known.pages = max(known.pages, pages + 1) if more else pages
         known.learned = self._clock.now()
         if known.pages > self._number_of_users(known):
             raise _TooLarge
 
     def _completed(self, known: _Caller, listing: Listing) -> None:
-        self._wake(known.inventory.complete(listing.began), changed=True)
+        self._wake(known.inventory.complete(listing.began, listing.tenant_pages), changed=True)
+        if listing.with_groups:
+            known.groups_listed, known.group_pages = listing.began, listing.pages - listing.tenant_pages
         if known.failures:
             _log.info("tenants can be listed again", account=known.account)
         known.failures = 0

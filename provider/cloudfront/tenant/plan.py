@@ -177,19 +177,24 @@ def _update(
     return (*others, UpdateTenant(seen.id, target, then, request=request))
 
 
-def remove(seen: ObservedTenant, *, refused: bool = False, said: Said = Said.NOTHING) -> tuple[Action, ...]:
+def remove(
+    seen: ObservedTenant, *, refused: bool = False, early: bool = True, said: Said = Said.NOTHING
+) -> tuple[Action, ...]:
     """Plan the deletion of a tenant: disable it and delete it at once. CloudFront may refuse the deletion
     until the change is rolled out.
 
     Args:
         seen: the observed tenant.
         refused: CloudFront refused to delete this version, so the plan waits for the roll-out.
+        early: CloudFront may delete a tenant before its disabling is rolled out. If not, the plan waits, too,
+            and the disabling is a plan of its own.
         said: the form of the last request to enable or disable one that AWS accepted.
     """
     delete = DeleteTenant(seen.id, seen.name)
     if seen.enabled:
-        return (switch(seen, enabled=False, said=said), delete)
-    if refused and not seen.deployed:
+        disable = switch(seen, enabled=False, said=said)
+        return (disable, delete) if early else (disable,)
+    if not seen.deployed and (refused or not early):
         reason = f"tenant {seen.name} is disabled; waiting for CloudFront to roll that out before deleting it"
         return (Wait(reason),)
     return (delete,)

@@ -186,10 +186,12 @@ class Controller:
 
     def enqueue(self, key: ObjectKey, priority: Priority = Priority.CHANGE) -> None:
         """Requeue the resource: something that it depends on has changed, and someone waits for that. With
-        DRIFT, its external resource has changed, as its client noticed. Before the start of the workers, this
-        does nothing: they begin with all resources."""
+        DRIFT or POLL, its client noticed a change of its external resource, or notices none any more: if that
+        follows a change of the resource, it has the priority of the change. Before the start of the workers,
+        this does nothing: they begin with all resources."""
         if self._active:
-            self.queue.add(key, priority)
+            followed = self._following.priority(key) if priority <= Priority.DRIFT else priority
+            self.queue.add(key, max(priority, followed))
 
     def enqueue_after(self, key: ObjectKey, seconds: float, priority: Priority = Priority.CHANGE) -> None:
         """As `enqueue`, after real seconds in which further changes cost nothing."""

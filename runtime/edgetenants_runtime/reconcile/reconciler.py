@@ -662,7 +662,7 @@ class _Pass(StatusWriter):
         return seconds * self.deps.rng.uniform(1 - jitter, 1 + jitter)
 
     def looks_again(self) -> Outcome:
-        if self.seen.watched_for is not None and self.seen.poll_after is None:
+        if self.seen.watched_for is not None:
             return Outcome(Next.AFTER, max(self.poll_seconds, self.jittered(self.seen.watched_for)))
         return self.again(self.seen.poll_after)
 

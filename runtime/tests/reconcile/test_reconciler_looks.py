@@ -307,10 +307,10 @@ CASES = [
         seen(watched_for=6.0),
     ),
     Case(
-        "a time to look again goes first",
+        "nor at another time that the client plans",
         "poll.watched",
         [OBSERVE],
-        Outcome(Next.AFTER, 5.0),
+        Outcome(Next.AFTER, 600.0),
         SETTLED_MR,
         {"acme": 1},
         seen(watched_for=600.0, poll_after=5.0),

@@ -25,7 +25,7 @@ from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.safety.kept_domains import NOTHING
-from provider.cloudfront.sweep.inventory import Follower
+from provider.cloudfront.sweep.watching import Follower
 from provider.records.config_maps import LABEL
 
 GET = Operation("get", CONFIG_MAPS)

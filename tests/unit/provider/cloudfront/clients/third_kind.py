@@ -131,8 +131,8 @@ def converge(todo: Diff[Store], seen: ObservedStore) -> tuple[Action, ...]:
     return with_tags(update, todo, seen)
 
 
-def remove(seen: ObservedStore, *, refused: bool, said: object) -> tuple[Action, ...]:
-    if refused and not seen.deployed:
+def remove(seen: ObservedStore, *, refused: bool, early: bool, said: object) -> tuple[Action, ...]:
+    if not seen.deployed and (refused or not early):
         return (Wait(f"waiting for CloudFront before deleting store {seen.name}"),)
     return (DeleteStore(seen.id, seen.name),)
 

@@ -13,7 +13,8 @@ from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.schedules import share
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower, Inventory, agree
+from provider.cloudfront.sweep.inventory import Inventory, agree
+from provider.cloudfront.sweep.watching import Follower
 
 INTERVAL = 60.0
 ENABLED, DISABLED = GroupRow("E1", True, "Deployed"), GroupRow("E2", False, "Deployed")
@@ -65,7 +66,8 @@ class Lists:
         return seen
 
     def confirmed(self, name: str = "acme", remembered: ObservedTenant | None = None, generation: int = 1):
-        return self.inventory.confirmed(name, generation, 0.5, lambda _: remembered)
+        found = self.inventory.confirmed(name, generation, 0.5, lambda _: remembered)
+        return found.seen if found else None
 
 
 @pytest.fixture
@@ -449,8 +451,9 @@ def test_what_is_gone_takes_no_memory(lists):
         lists.sweep(seen)
         lists.inventory.watch(follower(seen.name), seen, 600)
     lists.sweep()
-    kept = (lists.inventory._rows, lists.inventory._ids, lists.inventory._got, lists.inventory._followers)
-    assert [len(each) for each in kept] == [0, 0, 0, 0]
+    inventory = lists.inventory
+    kept = (inventory._rows, inventory._ids, inventory._got, inventory._watchers, inventory._watchers._by_id)
+    assert [len(each) for each in kept] == [0, 0, 0, 0, 0]
 
 
 class TestWrites:
@@ -474,3 +477,135 @@ class TestWrites:
         with pytest.raises(OSError, match="lost"), write:
             raise OSError("lost")
         assert writes.last("a") == 15.0
+
+
+MOVING = "InProgress"
+
+
+class TestMotion:
+    """What the provider wrote, and how CloudFront goes on."""
+
+    def wrote(self, lists, seen: ObservedTenant) -> ObservedTenant:
+        with lists.writes.to(seen.id):
+            lists.clock.advance(1.0)
+        lists.inventory.wrote(seen)
+        return seen
+
+    def follow(self, lists, seen: ObservedTenant, **fields) -> float | None:
+        return lists.inventory.follow(follower(), seen, 300.0, 5.0, **fields)
+
+    def test_the_end_of_a_roll_out_is_confirmed_without_a_get(self, lists):
+        lists.sweep(tenant())
+        written = self.wrote(
+            lists, tenant(etag="E2", status=MOVING, domains={"acme.example.com": "inactive"})
+        )
+        lists.sweep(tenant(etag="E2", domains={"acme.example.com": "active"}))
+        assert lists.confirmed() == replace(
+            written, status="Deployed", domains={"acme.example.com": "active"}
+        )
+
+    def test_but_not_its_middle_or_another_version(self, lists):
+        lists.sweep(tenant())
+        self.wrote(lists, tenant(etag="E2", status=MOVING))
+        lists.sweep(tenant(etag="E2", status=MOVING))
+        assert lists.confirmed() is None
+        lists.sweep(tenant(etag="E3"))
+        assert lists.confirmed() is None
+        lists.sweep(tenant(etag="E2", domains={"b.example.com": "active"}))
+        assert lists.confirmed() is None
+        lists.sweep(tenant(etag="E2", enabled=False))
+        assert lists.confirmed() is None
+
+    def test_an_answer_from_before_another_write_confirms_nothing(self, lists):
+        lists.sweep(tenant())
+        written = self.wrote(lists, tenant(etag="E2", status=MOVING))
+        with lists.writes.to(written.id):
+            lists.clock.advance(1.0)
+        lists.sweep(tenant(etag="E2"))
+        assert lists.confirmed() is None
+
+    def test_a_roll_out_that_ended_before_the_last_get_is_not_confirmed(self, lists):
+        """It started again since."""
+        lists.sweep(tenant())
+        lists.get(tenant(status=MOVING))
+        assert lists.confirmed() is None
+
+    def test_a_resource_waits_for_the_end_of_a_roll_out(self, lists):
+        lists.sweep(tenant())
+        written = self.wrote(lists, tenant(etag="E2", status=MOVING))
+        assert self.follow(lists, written) == 5.0
+        assert lists.inventory.wanted == lists.clock.now() + 5.0
+        assert lists.sweep(tenant(etag="E2", status=MOVING)) == []
+        assert lists.sweep(tenant(etag="E2")) == [follower()]
+        assert lists.inventory.wanted == float("inf")
+
+    def test_a_new_tenant_that_a_list_lacks_is_polled(self, lists):
+        lists.sweep()
+        self.follow(lists, tenant(status=MOVING))
+        assert lists.sweep() == [follower()]
+
+    def test_a_list_from_before_a_write_wakes_no_resource(self, lists):
+        lists.sweep(tenant())
+        began = lists.clock.now()
+        written = self.wrote(lists, tenant(etag="E2", status=MOVING))
+        self.follow(lists, written)
+        assert lists.inventory.page([row(tenant())], began) == []
+        lists.inventory.page([], began)
+        assert lists.inventory.complete(began) == []
+
+    def test_a_list_that_lags_behind_a_write_is_not_relied_on(self, lists):
+        lists.sweep(tenant())
+        written = self.wrote(lists, tenant(etag="E2", status=MOVING))
+        assert self.follow(lists, written) is not None
+        assert lists.sweep(tenant()) == [follower()]
+        assert self.follow(lists, written) is None
+
+    def test_a_deleted_tenant_is_gone_when_a_later_list_lacks_it(self, lists):
+        lists.sweep(tenant())
+        deleted = self.wrote(lists, tenant(enabled=False))
+        assert self.follow(lists, deleted, gone=True) is not None
+        assert not lists.inventory.has_gone(deleted.id, "acme")
+        assert lists.sweep(tenant(enabled=False)) == []
+        assert not lists.inventory.has_gone(deleted.id, "acme")
+        assert lists.sweep() == [follower()]
+        assert lists.inventory.has_gone(deleted.id, "acme")
+
+    def test_a_list_from_before_the_deletion_says_nothing(self, lists):
+        lists.sweep()
+        assert lists.inventory.has_gone("dt_acme", "acme")
+        self.wrote(lists, tenant())
+        assert not lists.inventory.has_gone("dt_acme", "acme")
+
+    def test_another_tenant_of_the_name_is_read(self, lists):
+        lists.sweep(replace(tenant(), id="dt_2"))
+        assert not lists.inventory.has_gone("dt_acme", "acme")
+
+    def test_an_old_list_says_nothing_of_what_is_gone_or_free(self, lists):
+        lists.sweep()
+        assert lists.inventory.lacks("acme")
+        lists.clock.advance(2 * INTERVAL + 1)
+        assert not lists.inventory.has_gone("dt_acme", "acme")
+        assert not lists.inventory.lacks("acme")
+
+    def test_a_name_is_free_if_no_tenant_has_it_as_name_or_id(self, lists):
+        assert not lists.inventory.lacks("acme")
+        lists.sweep(tenant())
+        assert [lists.inventory.lacks(name) for name in ("acme", "dt_acme", "other")] == [False, False, True]
+
+    def test_the_status_says_nothing_of_what_this_process_wrote(self, lists):
+        lists.sweep(tenant())
+        self.wrote(lists, tenant(etag="E2", status=MOVING))
+        lists.sweep(tenant(etag="E2"))
+        found = lists.inventory.confirmed("acme", 1, 0.5, lambda _: tenant())
+        assert found is not None
+        assert found.whole
+        assert found.seen.etag == "E2"
+
+    def test_many_that_come_to_rest_are_not_counted(self, lists):
+        lists.clock.advance(1.0)
+        began = lists.clock.now()
+        lists.inventory.complete(began, 3)
+        follow = lambda n: lists.inventory.follow(follower(f"t{n}"), tenant(f"t{n}"), 300.0, 5.0)  # noqa: E731
+        assert [follow(0), follow(1)] == [None, None]
+        lists.clock.advance(11.0)
+        assert [follow(2), follow(3), follow(4)] == [None, None, 5.0]

@@ -4,13 +4,14 @@ AWS's lists lag behind, skip rows, repeat them, and fail. Others change, delete 
 the provider. Whatever happens:
 
 1. what a resource takes for the state of its tenant is never older than the provider's last write to it;
-2. a tenant counts as gone only if a Get said so;
-3. every change is seen within two complete sweeps that show it, or by the poll of a resource that no sweep
-   watches.
+2. a tenant counts as gone only if a Get said so, or if this process deleted it and it is gone;
+3. every change, and every end of a roll-out, is seen within two complete sweeps that show it, or by the poll
+   of a resource that no sweep watches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hypothesis import given, settings
@@ -20,10 +21,13 @@ from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower, Inventory
+from provider.cloudfront.sweep.inventory import Inventory
+from provider.cloudfront.sweep.watching import Follower
 
 INTERVAL = 60.0
 WATCHED = 600.0
+FOLLOWED = 300.0
+SOON = 5.0
 NAMES = ("a", "b", "c")
 LAGS = (0.0, 0.0, 5.0, 20.0)
 """Seconds by which a row lags behind; less than between two sweeps."""
@@ -61,7 +65,14 @@ class Aws:
         state = self.now(name)
         if state is not None:
             number = int(state.etag[1:]) + 1
-            self.set(name, replace(state, etag=f"E{number}", parameters={"v": str(number)}))
+            state = replace(state, etag=f"E{number}", parameters={"v": str(number)}, status="InProgress")
+            self.set(name, state)
+
+    def roll_out(self, name: str) -> None:
+        """A roll-out ends, without another ETag."""
+        state = self.now(name)
+        if state is not None:
+            self.set(name, replace(state, status="Deployed"))
 
     def turn(self, name: str) -> None:
         """Its domain turns active or inactive, without another ETag."""
@@ -80,6 +91,8 @@ class Resource:
         self.follower = Follower(f"uid-{name}", "v1", ObjectKey("shop", name))
         self.due = 0.0
         self.believes: ObservedTenant | None = None
+        self.deleted: ObservedTenant | None = None
+        """What it deleted, and what may not be gone."""
         self.watched = False
         self.read = float("-inf")
         """When it last saw something that was true at that time or later."""
@@ -89,20 +102,30 @@ class Resource:
         now = world.clock.now()
         world.inventory.unwatch(self.follower)
         self.watched = False
-        seen = world.inventory.confirmed(self.name, 1, 1.0, lambda _: None)
-        if seen is None:
-            seen = world.aws.now(self.name)
-            if seen is not None:
-                world.inventory.got(seen, now)
-            else:
-                world.inventory.absent(self.name, now)
+        if self.deleted is not None and world.inventory.has_gone(self.deleted.id, self.name):
+            assert self.deleted.id not in {each.id for each in map(world.aws.now, NAMES) if each}
+            self.deleted = None
+        found = world.inventory.confirmed(self.name, 1, 1.0, lambda _: None)
+        seen = found.seen if found else world.aws.now(self.name)
+        if found is None and seen is not None:
+            world.inventory.got(seen, now)
+        elif seen is None:
+            world.inventory.absent(self.name, now)
         self.believes = seen
         wrote = world.wrote.get(self.name)
         if wrote is not None and seen is not None:
             self._check_not_before(wrote, seen)
-        if seen is not None:
+        self.due = now + INTERVAL
+        if seen is not None and seen.deployed:
             self.watched = world.inventory.watch(self.follower, seen, 2 * WATCHED)
-        self.due = now + (WATCHED if self.watched else INTERVAL)
+            self.due = now + (WATCHED if self.watched else INTERVAL)
+        elif seen is not None:
+            self._follow(seen)
+
+    def _follow(self, seen: ObservedTenant, *, gone: bool = False) -> None:
+        within = self.world.inventory.follow(self.follower, seen, FOLLOWED, SOON, gone=gone)
+        self.watched = within is not None
+        self.due = self.world.clock.now() + (FOLLOWED if self.watched else SOON)
 
     def _check_not_before(self, wrote: tuple[float, ObservedTenant], seen: ObservedTenant) -> None:
         at, written = wrote
@@ -120,7 +143,21 @@ class Resource:
         now = self.world.aws.now(self.name)
         assert now is not None
         self.world.wrote[self.name] = (self.world.clock.now(), now)
-        self.due = self.world.clock.now()
+        self.world.inventory.unwatch(self.follower)
+        self.world.inventory.wrote(now)
+        self.believes = now
+        self._follow(now)
+
+    def delete(self) -> None:
+        """As a deletion that AWS accepts."""
+        state = self.world.aws.now(self.name)
+        if state is None:
+            return
+        with self.world.writes.to(state.id):
+            self.world.aws.set(self.name, None)
+        self.world.inventory.unwatch(self.follower)
+        self.believes, self.deleted = None, state
+        self._follow(state, gone=True)
 
 
 class World:
@@ -143,6 +180,11 @@ class World:
             self.clock.advance(max(0.0, first.due - self.clock.now()))
             first.look()
         self.clock.advance(end - self.clock.now())
+
+    def sweep_later(self, lags: list[float], skipped: set[str], repeated: set[str], fails: bool) -> None:
+        # Between two sweeps is an interval, and no lag is longer.
+        self.pass_time(INTERVAL - 5)
+        self.sweep(lags, skipped, repeated, fails=fails)
 
     def sweep(self, lags: list[float], skipped: set[str], repeated: set[str], *, fails: bool) -> None:
         self.pass_time(0.25)
@@ -178,7 +220,8 @@ class World:
                 # It is polled.
                 assert resource.due <= self.clock.now() + INTERVAL
                 continue
-            assert believes == truth, f"{name} has changed at {since}"
+            if resource.deleted is None:
+                assert believes == truth, f"{name} has changed at {since}"
 
 
 NAME = st.sampled_from(NAMES)
@@ -188,6 +231,8 @@ STEP = st.one_of(
     st.tuples(st.just("delete"), NAME),
     st.tuples(st.just("create"), NAME),
     st.tuples(st.just("write"), NAME),
+    st.tuples(st.just("remove"), NAME),
+    st.tuples(st.just("roll out"), NAME),
     st.tuples(st.just("time"), st.sampled_from((1.0, 10.0, 59.0, 200.0))),
     st.tuples(
         st.just("sweep"),
@@ -202,25 +247,20 @@ STEP = st.one_of(
 def play(steps: list[tuple]) -> World:
     world = World()
     world.pass_time(0.5)
+    aws, resources = world.aws, world.resources
+    doing: dict[str, Callable[..., None]] = {
+        "change": aws.change,
+        "turn": aws.turn,
+        "delete": lambda name: aws.set(name, None),
+        "create": lambda name: None if aws.now(name) else aws.create(name),
+        "roll out": aws.roll_out,
+        "write": lambda name: resources[name].write(),
+        "remove": lambda name: resources[name].delete(),
+        "time": world.pass_time,
+        "sweep": world.sweep_later,
+    }
     for what, *args in steps:
-        match what:
-            case "change":
-                world.aws.change(args[0])
-            case "turn":
-                world.aws.turn(args[0])
-            case "delete":
-                world.aws.set(args[0], None)
-            case "create":
-                if world.aws.now(args[0]) is None:
-                    world.aws.create(args[0])
-            case "write":
-                world.resources[args[0]].write()
-            case "time":
-                world.pass_time(args[0])
-            case "sweep":
-                # Between two sweeps is an interval, and no lag is longer.
-                world.pass_time(INTERVAL - 5)
-                world.sweep(args[0], args[1], args[2], fails=args[3])
+        doing[what](*args)
         world.pass_time(0.01)
     return world
 

@@ -16,8 +16,8 @@ from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.inventory import Follower
 from provider.cloudfront.sweep.sweeps import Sweeps
+from provider.cloudfront.sweep.watching import Follower
 
 ACCOUNT = "123456789012"
 CONFIG = ProviderConfigKey("ClusterProviderConfig", "default", "")
@@ -84,7 +84,8 @@ class World:
         self.sweeps = Sweeps(
             self.clock, INTERVAL, users=lambda _: self.users, wake=self._wake, tally=self, threads=0
         )
-        self.inventory = self.open().inventory
+        self.lists = self.open()
+        self.inventory = self.lists.inventory
 
     def open(self, caller="arn", config=CONFIG, uid="config-1", memory=None, lists=None):
         return self.sweeps.open(
@@ -145,6 +146,7 @@ def test_a_changed_group_is_read_again(world):
     for group in ("cg_1", "cg_2"):
         world.memory.groups.note(group, GroupLook(group))
     world.aws.groups["cg_1"] = DISABLED
+    world.clock.advance(INTERVAL - 5)
     world.sweep()
     look = lambda group: world.memory.groups.get(group, lambda _: GroupLook("read"), config="")  # noqa: E731
     assert (look("cg_1").id, look("cg_2").id) == ("read", "cg_2")
@@ -317,6 +319,7 @@ class TestFailures:
     def test_a_page_size_that_is_refused_is_left_to_aws_from_then_on(self, world):
         world.aws.largest = 100
         world.sweep()
+        world.clock.advance(INTERVAL)
         world.sweep()
         assert world.tally == [(ACCOUNT, "complete", 25)] * 2
         assert len(world.aws.calls) == 1 + 4 + 4
@@ -455,3 +458,119 @@ def test_a_list_that_hangs_does_not_keep_its_tenants_unobserved():
         assert woken.is_set()
     finally:
         hangs.set()
+
+
+def rolling_out(number: int) -> ObservedTenant:
+    return replace(tenant(number), etag="E2", status="InProgress")
+
+
+class TestMotion:
+    """Resources wait for CloudFront, and want lists more often."""
+
+    def follow(self, world, number=1, **fields):
+        seen = rolling_out(number)
+        with world.memory.writes.to(seen.id):
+            return world.lists.follow(follower(number), seen, 300.0, 5.0, **fields)
+
+    def started(self, users=25) -> World:
+        world = World(users=users)
+        world.sweep()
+        world.aws.calls.clear()
+        return world
+
+    def test_a_list_of_tenants_comes_as_soon_as_it_is_wanted(self):
+        world = self.started()
+        assert [self.follow(world, number) for number in range(3)] == [False, False, True]
+        assert world.sweeps.due() == world.clock.now() + 5.0
+        world.clock.advance(4.0)
+        world.sweep()
+        assert world.aws.calls == ["tenants"] * 3
+
+    def test_and_again_while_a_resource_is_in_motion(self):
+        world = self.started()
+        world.aws.tenants = [rolling_out(number) for number in range(25)]
+        for number in range(3):
+            self.follow(world, number)
+        world.clock.advance(4.0)
+        assert world.sweep() == 10.0
+        assert world.woken == []
+        world.aws.tenants[2] = tenant(2)
+        world.clock.advance(9.0)
+        assert world.sweep() == INTERVAL
+        assert world.woken == [follower(2)]
+
+    def test_an_interval_without_motion_follows(self):
+        world = self.started()
+        for number in range(3):
+            self.follow(world, number)
+        world.clock.advance(4.0)
+        assert world.sweep() == INTERVAL
+        assert world.woken == [follower(2)]
+
+    def test_the_groups_are_listed_once_in_an_interval_all_the_same(self):
+        world = self.started()
+        world.aws.tenants = [rolling_out(number) for number in range(25)]
+        for _ in range(12):
+            for number in range(3):
+                self.follow(world, number)
+            world.clock.advance(9.0)
+            world.sweep()
+        assert (world.aws.calls.count("tenants"), world.aws.calls.count("groups")) == (36, 2)
+
+    def test_pages_of_groups_count_still_when_only_tenants_were_listed(self):
+        world = self.started(users=4)
+        for number in range(3):
+            self.follow(world, number)
+        world.clock.advance(4.0)
+        world.sweep()
+        world.users = 3
+        world.clock.advance(INTERVAL)
+        world.aws.calls.clear()
+        world.sweep()
+        assert world.aws.calls == []
+
+    def test_fewer_resources_than_pages_are_polled(self):
+        world = self.started()
+        assert [self.follow(world, 1) for _ in range(5)] == [False] * 5
+        assert world.sweeps.due() > world.clock.now() + 50
+
+    def test_a_failure_wakes_them(self):
+        world = self.started()
+        for number in range(3):
+            self.follow(world, number)
+        world.aws.errors = [denied()]
+        world.clock.advance(4.0)
+        world.sweep()
+        assert world.woken == [follower(2)]
+        assert not self.follow(world, 2)
+
+    def test_a_list_that_does_not_come_wakes_them(self):
+        world = self.started()
+        for number in range(3):
+            self.follow(world, number)
+        world.clock.advance(5.0 + INTERVAL / 2)
+        world.sweeps.check()
+        assert world.woken == []
+        world.clock.advance(1.0)
+        world.sweeps.check()
+        assert world.woken == [follower(2)]
+
+    def test_a_list_that_takes_long_is_followed_by_a_pause(self):
+        world = self.started()
+        world.aws.tenants = [rolling_out(number) for number in range(25)]
+        for number in range(3):
+            self.follow(world, number)
+        page = world.aws.page_of_tenants
+
+        def slow(*args):
+            world.clock.advance(5.0)
+            return page(*args)
+
+        world.aws.page_of_tenants = slow
+        assert world.sweep() == 15.0
+
+    def test_a_config_that_was_deleted_wants_no_list(self):
+        world = self.started()
+        world.sweeps.leave("config-1")
+        world.lists._list_within(5.0)
+        assert world.sweeps.due() == float("inf")
