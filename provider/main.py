@@ -108,7 +108,7 @@ def wire(
     instruments = Instruments(manager.metrics.registry)
     sweeps = sweeping(clock, settings, tenants, instruments.sweeps) if policy.sweep else None
     places = WaitingPlaces(settings.workers)
-    accounts = Accounts(clock, instruments, settings.workers, sweeps, places)
+    accounts = Accounts(clock, instruments, settings.workers, sweeps, places, policy.check_seconds)
     waiters: list[waiting.Waiter] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)

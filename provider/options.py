@@ -17,6 +17,7 @@ from edgetenants_runtime import logs
 from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
 from provider.records.life import LONGEST_KEPT
 
@@ -79,6 +80,8 @@ class Policy:
     """How long to keep a domain for a namespace that no longer holds it; 0 keeps none."""
     sweep: bool = True
     """List all tenants of an account where that takes fewer calls than a Get for each."""
+    check_seconds: float = DEEP_CHECK_SECONDS
+    """The longest interval between checks of a tenant's tags, certificate and DNS."""
 
 
 class Command(click.Command):
@@ -151,6 +154,14 @@ _FLAGS: Final = (
         default=True,
         says="Once per poll interval, list all tenants of an account, and observe only those that changed. "
         "Where that takes more requests than observing each, or AWS refuses it, the provider observes each.",
+    ),
+    _flag(
+        Section.RECONCILING,
+        "--deep-check-interval",
+        **_seconds(600),
+        default=DEEP_CHECK_SECONDS,
+        says="Longest interval between checks of what no list shows: the tags, the certificate and the DNS "
+        "of each tenant. A shorter interval makes more requests.",
     ),
     _flag(
         Section.RECONCILING,
@@ -362,6 +373,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         allow_namespaced_identity=given["allow_namespaced_identity"],
         keep_domains=timedelta(seconds=given["keep_domains"]),
         sweep=given["sweep"],
+        check_seconds=given["deep_check_interval"],
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from edgetenants_runtime.reconcile.steps import Next
 from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.sweep.sweeps import Sweeps
 from tests.contract.emulated import DISTRIBUTION, Emulated
 from tests.contract.reconciled import Reconciled
@@ -37,7 +38,15 @@ class Member(Reconciled):
 class Fleet:
     """The resources, their queue, and the sweeps."""
 
-    def __init__(self, aws: Emulated, tenants: int, *, sweeps: bool = True) -> None:
+    def __init__(
+        self,
+        aws: Emulated,
+        tenants: int,
+        *,
+        sweeps: bool = True,
+        check_seconds: float = DEEP_CHECK_SECONDS,
+    ) -> None:
+        self.check_seconds = check_seconds
         self.aws, self.clock, self._with_sweeps = aws, aws.clock, sweeps
         self.members: dict[str, Member] = {}
         self.reconciles = 0
@@ -61,7 +70,11 @@ class Fleet:
         self.sweeps = Sweeps(
             self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
         )
-        self.accounts = Accounts(self.clock, sweeps=self.sweeps if self._with_sweeps else None)
+        self.accounts = Accounts(
+            self.clock,
+            sweeps=self.sweeps if self._with_sweeps else None,
+            check_seconds=self.check_seconds,
+        )
         self.next_check = self._held_until = self.clock.now()
         for each in self.members.values():
             each.restart()

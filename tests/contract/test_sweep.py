@@ -10,7 +10,6 @@ import pytest
 
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import CloudFrontCalls
-from provider.cloudfront.memory import schedules
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.group import Group
 from provider.cloudfront.state.identity import OWNER_TAG
@@ -20,6 +19,7 @@ from tests.contract.fleet import INTERVAL, Fleet
 pytestmark = pytest.mark.usefixtures("without_sockets")
 
 HOUR = 3600.0
+NEVER = 1e9
 USUAL = {
     "list_lag_seconds": 0,
     "list_lag_of_updates_seconds": 0,
@@ -35,11 +35,10 @@ PAGES = 3
 
 
 @pytest.fixture
-def fleet(aws, monkeypatch):
-    # The daily check of each takes a Get, at a time that depends on the date.
-    monkeypatch.setattr(schedules, "_TURN_SECONDS", 1e9)
+def fleet(aws):
     aws.admin("PATCH", "settings", {"page_size_default": PER_PAGE, "page_size_max": PER_PAGE})
-    yield Fleet(aws, TENANTS)
+    # The daily check of each takes a Get, at a time that depends on the date.
+    yield Fleet(aws, TENANTS, check_seconds=NEVER)
     aws.admin("PATCH", "settings", USUAL)
 
 
@@ -52,9 +51,8 @@ def resting(fleet) -> Fleet:
 
 
 @pytest.fixture
-def small(aws, monkeypatch):
+def small(aws):
     """An account without tenants, whose list is one page."""
-    monkeypatch.setattr(schedules, "_TURN_SECONDS", 1e9)
     yield aws
     aws.admin("PATCH", "settings", USUAL)
 
@@ -216,7 +214,7 @@ class TestMotion:
     """Roll-outs, creations and deletions under way are followed by lists."""
 
     def test_the_life_of_twenty_tenants_takes_few_calls(self, small):
-        fleet = Fleet(small, 20)
+        fleet = Fleet(small, 20, check_seconds=NEVER)
         calls = until(fleet, lambda: fleet.ready() == {("True", "Available"): 20})
         for member in fleet.members.values():
             member.edit(parameters={"tenantName": member.uid, "tier": "gold"})
@@ -377,11 +375,10 @@ def test_the_dns_of_each_is_checked_every_ten_minutes(resting):
     assert 5 * TENANTS <= checks <= 7 * TENANTS
 
 
-def test_the_daily_check_of_each_takes_a_get(aws, monkeypatch):
-    monkeypatch.setattr(schedules, "_TURN_SECONDS", 2 * HOUR)
-    fleet = Fleet(aws, TENANTS)
+def test_the_deep_check_of_each_takes_a_get(aws):
+    fleet = Fleet(aws, TENANTS, check_seconds=2 * HOUR)
     fleet.run(2 * HOUR)
-    calls = fleet.run(2 * HOUR)
+    calls = fleet.run(2 * HOUR * 23 / 24)
     assert calls["GetDistributionTenant"] == calls["ListTagsForResource"]
     assert abs(calls["GetDistributionTenant"] - TENANTS) <= 2
 

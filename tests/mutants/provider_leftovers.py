@@ -259,8 +259,8 @@ PROVIDER_LEFTOVERS = (
     Mutation(
         "a daily check is due at the same hour each day",
         "cloudfront/memory/schedules.py",
-        "_TURN_SECONDS: Final = 23 * 3600.0",
-        "_TURN_SECONDS: Final = 24 * 3600.0",
+        "_TURN_SHARE: Final = 23 / 24",
+        "_TURN_SHARE: Final = 1.0",
         "a provider that is down each night never checks the same tenants",
         ("unit/provider/cloudfront/memory/test_schedules.py",),
     ),

@@ -62,6 +62,7 @@ from provider.cloudfront.aws.pacing.throttling import Pace
 from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.memory.account_memory import AccountMemory
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.sweep.sweeps import Sweeps, Swept
 
@@ -207,10 +208,13 @@ class Accounts:
         workers: int = USUAL_WORKERS,
         sweeps: Sweeps | None = None,
         places: WaitingPlaces | None = None,
+        check_seconds: float = DEEP_CHECK_SECONDS,
     ) -> None:
         """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
-        for calls that wait in their workers; by default there are none."""
+        for calls that wait in their workers; by default there are none. `check_seconds` is the longest
+        interval between checks of a tenant's tags, certificate and DNS."""
         self.clock = clock
+        self._check_seconds = check_seconds
         self._sweeps = sweeps
         self._workers = workers
         self._places = places
@@ -457,7 +461,9 @@ class Accounts:
             clock = self.clock
             pace = self._pace()
             rate = partial(pace.rate, "cloudfront")
-            memory = AccountMemory(clock, rate=rate, sightings=self._sightings)
+            memory = AccountMemory(
+                clock, rate=rate, sightings=self._sightings, check_seconds=self._check_seconds
+            )
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
             rehearsals = AccountMemory(clock, second_check=0.0)
             name = caller.account if caller else UNKNOWN_ACCOUNT

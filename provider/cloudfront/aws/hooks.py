@@ -30,7 +30,15 @@ from provider.cloudfront.aws.metrics import CallMetrics
 from provider.cloudfront.aws.pacing.throttling import Pace
 from provider.cloudfront.aws.signing import Signing
 
-__all__ = ["UNKNOWN_ACCOUNT", "Hooks", "announce_creation", "announcing", "only_reading", "reads_only"]
+__all__ = [
+    "UNKNOWN_ACCOUNT",
+    "Hooks",
+    "announce_creation",
+    "announcing",
+    "checking",
+    "only_reading",
+    "reads_only",
+]
 
 UNKNOWN_ACCOUNT: Final = "unknown"
 _WATCH: Final = "edgetenants-call"
@@ -38,6 +46,7 @@ _REPEATED: Final = "edgetenants-repeated"
 _TIME_OUTS: Final = (ConnectTimeoutError, ReadTimeoutError)
 _PAGES: Final = (b"<html", b"<!doctype html")
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
+_checking: ContextVar[bool] = ContextVar("checking", default=False)
 _announce: ContextVar[Callable[[], None] | None] = ContextVar("announce", default=None)
 
 
@@ -54,6 +63,16 @@ def only_reading() -> Iterator[None]:
 def reads_only() -> bool:
     """Whether `only_reading` is active: this is a rehearsal."""
     return _reading.get()
+
+
+@contextmanager
+def checking() -> Iterator[None]:
+    """Count the calls of the block as those of a check that no one waits for."""
+    token = _checking.set(True)
+    try:
+        yield
+    finally:
+        _checking.reset(token)
 
 
 @contextmanager
@@ -185,6 +204,8 @@ class Hooks:
     def _count(self, context: dict[str, Any], error: AwsError | None) -> None:
         made: _Call = context[_WATCH]
         self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
+        if _checking.get():
+            self._calls.checked(self.account, made.service, made.operation)
 
 
 def _is_silence(error: Exception) -> bool:

@@ -91,6 +91,15 @@ class CallMetrics:
                 registry=registry,
             )
         )
+        self._checks = _ByAccount(
+            Counter(
+                "edgetenants_aws_check_requests",
+                "Calls that check what no list shows: the DNS, tags and certificates of tenants at rest; also "
+                "counted in edgetenants_aws_request_duration_seconds.",
+                ("account", "operation"),
+                registry=registry,
+            )
+        )
         self._held_back = _ByAccount(
             Counter(
                 "edgetenants_aws_held_back_seconds",
@@ -102,7 +111,7 @@ class CallMetrics:
 
     def keep_only(self, accounts: Collection[str]) -> None:
         """Drop all other accounts: otherwise anyone who may change credentials could add series forever."""
-        for each in (self._seconds, self._errors, self._throttles, self._held_back):
+        for each in (self._seconds, self._errors, self._throttles, self._checks, self._held_back):
             each.keep_only(accounts)
 
     def answered(
@@ -117,6 +126,10 @@ class CallMetrics:
         self._errors.labels(account, name, error.code if error.code in CODES else _OTHER).inc()
         if error.throttled:
             self._throttles.labels(account, name).inc()
+
+    def checked(self, account: str, service: str, operation: str) -> None:
+        """Count a call of a periodic check."""
+        self._checks.labels(account, f"{service}:{operation}").inc()
 
     def held_back(self, account: str, service: str, seconds: float) -> None:
         """Count the seconds that a call waited."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -34,7 +35,7 @@ from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.disabling import Said
 from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.aws.hooks import announcing
+from provider.cloudfront.aws.hooks import announcing, checking
 from provider.cloudfront.aws.retries import before_creation, to_external_error
 from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, ROLL_OUT_SECONDS, Action, Effects, Wait, run
@@ -52,6 +53,8 @@ from provider.cloudfront.state.observed import Observed
 __all__ = ["Kind", "Skeleton"]
 
 _CONFLICT_TRIES: Final = 2
+_DEEP_REQUESTS: Final = 3
+"""Of a deep check: the external resource, its tags, and its certificate."""
 _GONE_ALREADY: Final = "already deleted in AWS"
 _DELETED_SECONDS: Final = 1.0
 """The first pause before the provider looks whether what it deleted is gone."""
@@ -275,7 +278,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._deep_look_done(mr, due)
             return state
         try:
-            tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
+            with checking() if due else nullcontext():
+                tagged = replace(seen, tags=self._cloudfront.tags(seen.arn))
         except AwsError as error:
             # Tags matter less than the rest, so the failure is only logged. The update still writes the
             # desired tags from those that are known, once ownership is proven; else it would be lost.
@@ -292,7 +296,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _deep_look_due(self, mr: Managed) -> bool:
         """Whether this reconcile also reads what the Get does not show, such as tags."""
-        return self._memory.deep_checks.is_due(mr.uid)
+        due = self._memory.deep_checks.is_due(mr.uid)
+        if due:
+            self._memory.dns_turns.spent(_DEEP_REQUESTS)
+        return due
 
     def _deep_look_done(self, mr: Managed, due: bool) -> None:
         if due:

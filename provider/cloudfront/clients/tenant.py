@@ -7,7 +7,7 @@ Before it creates or updates a tenant, it checks for problems, and for domains t
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -24,6 +24,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.certificate import conditions as certificate_conditions
 from provider.cloudfront.certificate import request_limits
@@ -218,7 +219,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool
     ) -> Certificate | None:
         try:
-            return self._certificates.look(mr, asked, seen, deep=deep)
+            with checking() if deep else nullcontext():
+                return self._certificates.look(mr, asked, seen, deep=deep)
         except AwsError as error:
             raise self._explained(mr, error, f"get the certificate of tenant {seen.name}") from error
 

@@ -11,12 +11,13 @@ from apis.conditions import TenantConditionType
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.group_states import GroupStates
-from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DnsTurns
+from provider.cloudfront.memory.schedules import DnsTurns
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -74,14 +75,16 @@ class DnsLook:
         that is `moving`, as an update is written or due, is not checked.
 
         The provider checks when the tenant is rolled out, then every five minutes while a domain is not
-        served. Otherwise it checks every ten minutes, or as often as a tenth of the allowed call rate
-        permits, but at least every hour while a record is not present. On request, it checks at once.
+        served, or as often as a fifth of the allowed call rate permits. Otherwise it checks every ten
+        minutes, or as often as a tenth of the rate permits, but at least every hour while a record is not
+        present. On request, it checks at once.
         """
         stored = Records(dns_instructions.stored(mr.status), _unseen(mr))
         if moving or not seen.deployed or not self._due(mr, seen, refused=bool(stored.unseen)):
             return stored
         try:
-            return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)))
+            with checking():
+                return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)))
         except AwsError as error:
             _log.warning("cannot verify DNS", tenant=seen.name, error=str(error))
             return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored
@@ -91,10 +94,11 @@ class DnsLook:
         # A refusal is an answer too: after a restart, the provider need not ask for all tenants at once.
         never = not refused and all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):
-            return self.turns.is_due_every(mr.uid, 0.0, never=never)
+            self.turns.checked(mr.uid)
+            return True
         if seen.inactive_domains:
             return self.turns.is_due_every(mr.uid, _WAITED_FOR, never=never)
-        longest = DEEP_CHECK_SECONDS if dns_instructions.all_present(mr.status) else _MISSING
+        longest = self.turns.longest if dns_instructions.all_present(mr.status) else _MISSING
         return self.turns.is_due(mr.uid, longest, never=never)
 
     def _read(self, group: str) -> GroupLook:

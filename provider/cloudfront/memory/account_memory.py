@@ -23,7 +23,7 @@ from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
 from provider.cloudfront.memory.readings import Readings
-from provider.cloudfront.memory.schedules import DeepChecks, DnsTurns
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DeepChecks, DnsTurns
 from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.memory.tag_checks import TagChecks
 from provider.cloudfront.memory.updates import AppliedParts, Contentions, UpdateAttempts
@@ -92,9 +92,11 @@ class AccountMemory:
         today: Callable[[], datetime] = utc_now,
         rate: Callable[[], float] = lambda: DEFAULT_RATE,
         sightings: Sightings | None = None,
+        check_seconds: float = DEEP_CHECK_SECONDS,
     ) -> None:
         """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
-        `sightings`."""
+        `sightings`. `check_seconds` is the longest interval between checks of what neither a list nor a Get
+        shows."""
         self.clock, self.today = clock, today
         # Shared by many resources.
         self.groups = GroupStates(clock)
@@ -108,8 +110,8 @@ class AccountMemory:
         self.vanished = Vanished(clock, today)
         self.unseen = BackOff(_FIRST_CHECK)
         """For an object that AWS says exists but does not return."""
-        self.deep_checks = DeepChecks(clock, today)
-        self.dns_turns = DnsTurns(clock, rate)
+        self.deep_checks = DeepChecks(clock, today, check_seconds)
+        self.dns_turns = DnsTurns(clock, rate, check_seconds)
         self.attempts = UpdateAttempts()
         self.parts = AppliedParts()
         self.refused_deletions = RefusedDeletions()

@@ -1,4 +1,9 @@
-"""When to check again what a Get of a tenant does not show: its DNS, and once a day its tags."""
+"""When to check again what neither a list nor a Get of a tenant shows: its DNS, its tags and its certificate.
+
+All these checks together have a share of the account's rate, as no one waits for them. The tags and the
+certificate come first, at least once in the check interval. What they leave is for DNS: of tenants whose
+domains wait for it, then of those that are served.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +19,24 @@ from edgetenants_runtime.clock import Clock, utc_now
 __all__ = ["DEEP_CHECK_SECONDS", "DeepChecks", "DnsTurns", "share"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
-"""The longest interval between checks of what a tenant's own description does not show, such as its tags,
-while a process lives that long."""
-_TURN_SECONDS: Final = 23 * 3600.0
-"""The interval between these checks. It is not a whole day: a process that does not run at the same hours of
-each day misses other resources each day."""
+"""By default, the longest interval between checks of what a tenant's own description does not show, such as
+its tags, while a process lives that long."""
+_TURN_SHARE: Final = 23 / 24
+"""Of that interval: the time between these checks. With a day, it is not a whole day: a process that does not
+run at the same hours of each day misses other resources each day."""
 _CATCH_UP_SECONDS: Final = 3000.0
+_CATCH_UP_SHARE: Final = 0.13
 """A resource whose turn came this long before the first look of a process, or less, has another one this long
-after that turn: it may have come while no process ran. A day is not a multiple of it, so regular restarts do
-not miss both."""
+after that turn, but at most this share of the time between two: it may have come while no process ran. A day
+is not a multiple of it, so regular restarts do not miss both."""
 _RETRY_SECONDS: Final = 600.0
 """The interval between tries of a deep check that fails."""
 _DNS_SECONDS: Final = 600.0
 """The interval between DNS checks of a served tenant, if there are few tenants."""
 _DNS_SHARE: Final = 0.1
-"""The share of the rate for these checks; most of the rate is for polls."""
+"""The share of the rate for these checks; most of the rate is for changes."""
+_WAITING_SHARE: Final = 0.2
+"""The same for tenants whose domains are not served: their customers wait."""
 
 
 class DeepChecks:
@@ -38,16 +46,21 @@ class DeepChecks:
     than once a day would never check the same resources.
     """
 
-    def __init__(self, clock: Clock, today: Callable[[], datetime] = utc_now) -> None:
-        """`today` is read once: a wall clock that is wrong moves the turns, and nothing else."""
+    def __init__(
+        self, clock: Clock, today: Callable[[], datetime] = utc_now, seconds: float = DEEP_CHECK_SECONDS
+    ) -> None:
+        """`today` is read once: a wall clock that is wrong moves the turns, and nothing else. `seconds` is
+        the longest interval between two checks."""
         self._clock = clock
+        self.seconds = seconds
+        self._between = _TURN_SHARE * seconds
         self._ahead = today().timestamp() - clock.now()
         self._lock = threading.Lock()
         self._next: dict[str, float] = {}
 
     def is_due(self, uid: str) -> bool:
-        """Whether a deep check is due: at least every `DEEP_CHECK_SECONDS` for each resource, spread evenly,
-        but not at the first reconcile, so a restart costs nothing. Unless it is `done`, it is due again ten
+        """Whether a deep check is due: at least once in the interval for each resource, spread evenly, but
+        not at the first reconcile, so a restart costs nothing. Unless it is `done`, it is due again ten
         minutes later: AWS may have refused a call."""
         now = self._clock.now()
         with self._lock:
@@ -73,13 +86,13 @@ class DeepChecks:
 
     def _first(self, uid: str, now: float) -> float:
         turn = now + self._until_turn(uid, now)
-        late = turn - _TURN_SECONDS + _CATCH_UP_SECONDS
+        late = turn - self._between + min(_CATCH_UP_SECONDS, _CATCH_UP_SHARE * self._between)
         return late if late > now else turn
 
     def _until_turn(self, uid: str, now: float) -> float:
         """Return the seconds until the resource's next turn, more than 0."""
-        since = (now + self._ahead - share(uid) * _TURN_SECONDS) % _TURN_SECONDS
-        return _TURN_SECONDS - since
+        since = (now + self._ahead - share(uid) * self._between) % self._between
+        return self._between - since
 
     def forget(self, uid: str) -> None:
         """Forget a resource."""
@@ -90,9 +103,10 @@ class DeepChecks:
 class DnsTurns:
     """The DNS checks of an account's tenants. Thread-safe."""
 
-    def __init__(self, clock: Clock, rate: Callable[[], float]) -> None:
-        """`rate` returns the permitted requests per second to CloudFront."""
-        self._clock, self._rate = clock, rate
+    def __init__(self, clock: Clock, rate: Callable[[], float], longest: float = DEEP_CHECK_SECONDS) -> None:
+        """`rate` returns the permitted requests per second to CloudFront. `longest` is the longest interval
+        between the checks of a tenant whose records are all present."""
+        self._clock, self._rate, self.longest = clock, rate, longest
         self._rng = random.Random()  # noqa: S311 - an order, not a secret
         self._first: list[str] = []
         """The tenants that got a first turn after the start."""
@@ -102,18 +116,34 @@ class DnsTurns:
         self._verified: dict[str, float] = {}
         self._turns: dict[str, float] = {}
         self._last_turn = float("-inf")
+        self._waiting: dict[str, float] = {}
+        """The turns of tenants whose domains are not served."""
+        self._last_waiting = float("-inf")
+
+    def spent(self, requests: int) -> None:
+        """Note that other checks make so many requests: the turns of served tenants come later."""
+        now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
+        with self._lock:
+            self._last_turn = max(self._last_turn, now) + requests * between
+
+    def checked(self, uid: str) -> None:
+        """Note that the DNS of a tenant is checked out of turn, as a user requested it."""
+        with self._lock:
+            self._verified[uid] = self._clock.now()
 
     def is_due_every(self, uid: str, every: float, *, never: bool) -> bool:
-        """Whether to check the DNS of a tenant now: immediately if it was never checked, otherwise at this
-        interval, spread evenly after a restart."""
-        now = self._clock.now()
+        """Whether to check the DNS of a tenant whose domains are not all served: immediately if it was never
+        checked, otherwise at this interval, spread evenly after a restart. If there are so many of them that
+        this would take more than a fifth of the rate, less often."""
+        now, between = self._clock.now(), 1 / (_WAITING_SHARE * self._rate())
         with self._lock:
-            last = self._verified.get(uid)
-            if last is None and not never:
-                last = self._verified[uid] = now - (1 - share(uid)) * every
-            if last is not None and now < last + every:
+            turn = self._waiting.get(uid)
+            if turn is None and not never:
+                turn = self._waiting[uid] = self._turn_of_waiting(now + share(uid) * every, between)
+            if turn is not None and now < turn:
                 return False
             self._verified[uid] = now
+            self._waiting[uid] = self._turn_of_waiting(now + every, between)
             return True
 
     def is_due(self, uid: str, longest: float, *, never: bool) -> bool:
@@ -122,6 +152,7 @@ class DnsTurns:
         that the checks would take more than a tenth of the rate."""
         now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
         with self._lock:
+            self._waiting.pop(uid, None)
             turn = self._turns.get(uid)
             if turn is None and not never:
                 # A restart costs nothing.
@@ -146,6 +177,7 @@ class DnsTurns:
         with self._lock:
             self._verified.pop(uid, None)
             self._turns.pop(uid, None)
+            self._waiting.pop(uid, None)
             self._not_yet.discard(uid)
 
     def _shuffle_in(self, uid: str) -> None:
@@ -158,6 +190,10 @@ class DnsTurns:
         other = self._rng.choice(self._first)
         if other in self._not_yet:
             self._turns[uid], self._turns[other] = self._turns[other], self._turns[uid]
+
+    def _turn_of_waiting(self, earliest: float, between: float) -> float:
+        self._last_waiting = max(earliest, self._last_waiting + between)
+        return self._last_waiting
 
     def _turn(self, earliest: float, between: float) -> float:
         self._last_turn = max(earliest, self._last_turn + between)

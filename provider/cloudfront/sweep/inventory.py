@@ -28,6 +28,7 @@ from typing import Final
 
 from edgetenants_runtime.clock import Clock
 from provider.cloudfront.aws.list_calls import GroupRow
+from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.sweep.watching import Follower, Motion, Watch, Watchers
@@ -36,8 +37,6 @@ __all__ = ["Confirmed", "Inventory", "Remembered", "agree"]
 
 _LONGEST_PERIOD: Final = 5.0
 """Intervals from the beginning of a sweep to that of the next one, at most."""
-_CONFIRMED_SECONDS: Final = 24 * 3600.0
-"""How long lists may confirm the same Get, or the record in status."""
 _FIRST_SECONDS: Final = 60.0
 """How long resources wait for the first sweep of a process."""
 _MISSING_SECONDS: Final = 3600.0
@@ -83,8 +82,12 @@ class _Got:
 class Inventory:
     """The tenants of an account, as one caller may list them. Thread-safe. All times are on one clock."""
 
-    def __init__(self, clock: Clock, writes: Writes, interval: float) -> None:
-        """`interval` is the shortest time between two sweeps, in seconds."""
+    def __init__(
+        self, clock: Clock, writes: Writes, interval: float, *, longest: float = DEEP_CHECK_SECONDS
+    ) -> None:
+        """`interval` is the shortest time between two sweeps, in seconds. Lists may confirm the same Get, or
+        the record in status, for `longest` seconds."""
+        self._confirmed_seconds = longest
         self._clock, self._writes, self._interval = clock, writes, interval
         self._lock = threading.Lock()
         self._rows: dict[str, _Row] = {}
@@ -169,10 +172,10 @@ class Inventory:
             now, got = self._clock.now(), self._got.get(row.seen.id)
             if got is not None:
                 seen = self._as_listed(row, got)
-                fresh = now < got.asked + _CONFIRMED_SECONDS
+                fresh = now < got.asked + self._confirmed_seconds
                 return Confirmed(seen, whole=True) if fresh and seen else None
             first = self._generations.setdefault(row.seen.id, generation)
-            if now >= self._opened + share * _CONFIRMED_SECONDS or first != generation:
+            if now >= self._opened + share * self._confirmed_seconds or first != generation:
                 return None
         seen = remembered(row.seen)
         return Confirmed(seen, whole=False) if seen else None

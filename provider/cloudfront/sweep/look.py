@@ -10,6 +10,7 @@ whether one that is gone is the only one (memory/vanishing.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +20,7 @@ from edgetenants_runtime.errors import NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.policies import permissions
 from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.schedules import share
@@ -82,7 +84,7 @@ class TenantLook:
             if found is not None and (found.whole or not differs(found.seen)):
                 self.confirmed = found
                 return found.seen
-        return self._got(str(mr.external_name), read, self._swept)
+        return self._got(mr, read, self._swept)
 
     def read_others(self) -> None:
         """If this tenant has gone, perhaps with many others, have some of the others read."""
@@ -124,14 +126,15 @@ class TenantLook:
         if absent:
             raise AwsError("ListDistributionTenants", "EntityNotFound", "no list shows the tenant")
 
-    def _got(self, name: str, read: Callable[[str], ObservedTenant], swept: Swept) -> ObservedTenant:
+    def _got(self, mr: Managed, read: Callable[[str], ObservedTenant], swept: Swept) -> ObservedTenant:
         asked = self._memory.clock.now()
         try:
-            seen = read(name)
+            with checking() if self._memory.deep_checks.is_near(mr.uid) else nullcontext():
+                seen = read(str(mr.external_name))
         except AwsError as error:
             if error.absent:
                 self._gone = True
-                swept.inventory.absent(name, asked)
+                swept.inventory.absent(str(mr.external_name), asked)
             raise
         swept.inventory.got(seen, asked)
         return seen

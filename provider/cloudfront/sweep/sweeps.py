@@ -171,7 +171,9 @@ class Sweeps:
             new = known is None or known.memory is not memory
             if known is None or new:
                 left += [known] if known else []
-                inventory = Inventory(self._clock, memory.writes, self._interval)
+                inventory = Inventory(
+                    self._clock, memory.writes, self._interval, longest=memory.deep_checks.seconds
+                )
                 known = self._callers[caller] = _Caller(account, inventory, memory, due=self._clock.now())
             known.configs[uid] = config
             known.lists[uid] = lists

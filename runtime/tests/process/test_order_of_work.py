@@ -427,6 +427,17 @@ def test_a_client_that_notices_drift_goes_before_polls_and_after_deletions(stage
     assert order == ["change", "deletion", "drift", "poll"]
 
 
+def test_what_a_client_notices_after_a_change_has_the_priority_of_the_change(stage: Stage) -> None:
+    """It follows the roll-out itself, and the runtime does not poll."""
+    key = stage.tell(toy("a"))
+    stage.plans[key] = iter([Outcome(Next.AFTER, 300.0)])
+    stage.until(lambda: stage.ended["a"] == 1)
+    for priority in (Priority.DRIFT, Priority.POLL):
+        stage.controller.enqueue(key, priority)
+        assert next_priority(stage) is Priority.CHANGE
+        stage.queue.remove(key)
+
+
 def test_a_client_chooses_the_priority_of_what_it_enqueues_for_later(stage: Stage) -> None:
     stage.controller.enqueue_after(ObjectKey("a", "a"), 1.0)
     assert next_priority(stage) is Priority.CHANGE

@@ -367,6 +367,12 @@ class TestSweeping:
     def test_they_come_at_the_poll_interval(self, monkeypatch):
         assert self.sweeps(monkeypatch)["args"][1] == 7.0
 
+    @pytest.mark.parametrize(
+        ("arguments", "seconds"), [((), 86400.0), (("--deep-check-interval=3600",), 3600.0)]
+    )
+    def test_a_flag_sets_the_interval_of_what_no_list_shows(self, arguments, seconds):
+        assert options.policy(given(*arguments), "i").check_seconds == seconds
+
     @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
     def test_a_flag_turns_them_off(self, arguments, sweep):
         assert options.policy(given(*arguments), "i").sweep is sweep

@@ -28,10 +28,13 @@ class Served:
         for _ in range(seconds):
             second = int(self.clock.now()) % POLL
             for uid in self.uids[second::POLL]:
-                if self.turns.is_due(uid, DEEP_CHECK_SECONDS, never=False):
+                if self.is_due(uid):
                     self.looks[uid].append(self.clock.now())
             self.clock.advance(1)
         return self
+
+    def is_due(self, uid: str) -> bool:
+        return self.turns.is_due(uid, DEEP_CHECK_SECONDS, never=False)
 
     @property
     def per_second(self) -> float:
@@ -76,6 +79,53 @@ def test_restarts_keep_no_tenant_from_its_turn():
 def test_what_nobody_ever_looked_at_is_looked_at_at_once():
     turns = DnsTurns(FakeClock(), lambda: 0.001)
     assert [turns.is_due(uid, DEEP_CHECK_SECONDS, never=True) for uid in "ab"] == [True, True]
+
+
+class Waiting(Served):
+    """Tenants whose domains are not served, and which are polled as often."""
+
+    def is_due(self, uid: str) -> bool:
+        return self.turns.is_due_every(uid, 300.0, never=False)
+
+
+def test_a_few_that_wait_for_dns_are_looked_at_every_five_minutes():
+    waiting = Waiting(20).go_on(3 * 3600)
+    assert 300 <= waiting.longest() <= 300 + POLL
+
+
+@pytest.mark.parametrize(("tenants", "rate"), [(1000, 5.0), (300, 1.0)])
+def test_many_that_wait_for_dns_share_a_fifth_of_the_pace(tenants, rate):
+    waiting = Waiting(tenants, rate).go_on(4 * 3600)
+    assert waiting.per_second <= rate / 5 * 1.01
+    assert len(waiting.looks) == tenants, "each has its turn"
+    assert waiting.longest() <= max(300, tenants / (rate / 5)) + POLL
+
+
+def test_one_that_waits_for_dns_anew_is_looked_at_five_minutes_later_again():
+    clock = FakeClock()
+    turns = DnsTurns(clock, lambda: 5.0)
+    assert turns.is_due_every("a", 300.0, never=True)
+    assert turns.is_due("a", DEEP_CHECK_SECONDS, never=True)
+    clock.advance(10.0)
+    assert turns.is_due_every("a", 300.0, never=True)
+
+
+def test_other_checks_take_their_share_first():
+    served = Served(1000)
+    for _ in range(3 * 60):
+        served.turns.spent(15)
+        served.go_on(60)
+    assert served.per_second <= 0.35
+
+
+def test_a_user_who_asks_has_an_answer_at_once():
+    world = World()
+    world.settle()
+    before = world.cloudfront.journal.count("VerifyDnsConfiguration")
+    for request in ("1", "2"):
+        world.obj["metadata"]["annotations"]["crossplane.io/reconcile-requested-at"] = request
+        world.reconcile()
+    assert world.cloudfront.journal.count("VerifyDnsConfiguration") == before + 2
 
 
 def test_a_record_that_is_not_in_place_has_its_turn_within_its_time():

@@ -21,7 +21,8 @@ DAY = 24 * HOUR
 class Fleet:
     """Resources that each process polls every ten minutes. Each process has a clock that begins at 0."""
 
-    def __init__(self, number: int = 300) -> None:
+    def __init__(self, number: int = 300, seconds: float = DEEP_CHECK_SECONDS) -> None:
+        self.seconds = seconds
         self.uids = [f"uid-{n}" for n in range(number)]
         self.passed = 0.0
         self.checks: dict[str, list[float]] = {uid: [] for uid in self.uids}
@@ -32,7 +33,7 @@ class Fleet:
 
     def process(self, seconds: float, down: float = 0.0) -> None:
         clock = FakeClock()
-        checks = DeepChecks(clock, self.wall)
+        checks = DeepChecks(clock, self.wall, self.seconds)
         while clock.now() < seconds:
             due = [uid for uid in self.uids if checks.is_due(uid)]
             self.first_poll = max(self.first_poll, len(due) if not clock.now() else 0)
@@ -71,6 +72,15 @@ def test_each_is_checked_once_a_day_by_a_process_that_lives_long():
     assert min(pauses) > 20 * HOUR
     assert max(pauses) <= DEEP_CHECK_SECONDS
     assert fleet.a_day == pytest.approx(24 / 23, rel=0.1)
+
+
+@pytest.mark.parametrize("hours", [3, 7 * 24])
+def test_an_administrator_chooses_the_interval(hours):
+    fleet = Fleet(seconds=hours * HOUR).run(4 * hours / 24, 30 * 24)
+    pauses = [b - a for times in fleet.checks.values() for a, b in pairwise(times)]
+    assert 0.8 * hours * HOUR < min(pauses)
+    assert max(pauses) <= hours * HOUR + POLL
+    assert fleet.never == 0
 
 
 def test_a_provider_that_is_down_each_night_checks_each_resource_on_another_day():
