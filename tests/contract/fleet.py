@@ -54,9 +54,11 @@ class Fleet:
         for number in range(tenants):
             self.add(number)
 
-    def add(self, number: int) -> Member:
-        """A user creates the resource with that number."""
-        member = Member(_tenant(f"t-{number:03}"), self)
+    def add(self, number: int, **for_provider: Any) -> Member:
+        """A user creates the resource with that number; `for_provider` replaces fields of it."""
+        obj = _tenant(f"t-{number:03}")
+        obj["spec"]["forProvider"] |= for_provider
+        member = Member(obj, self)
         self.members[member.uid] = member
         self.wake(member)
         return member

@@ -27,6 +27,7 @@ def live(aws):
     world.edit(domains=["acme.example.com", "new.example.com"])
     world.reconcile()
     inventory.tenants(aws.calls, DISTRIBUTION, aws.clock)
+    aws.calls.page_of_pending_certificates()
     world.delete()
     world.settle()
     certified(aws)

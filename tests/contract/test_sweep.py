@@ -10,6 +10,7 @@ import pytest
 
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import CloudFrontCalls
+from provider.cloudfront.aws.list_calls import CertificatePage
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.group import Group
 from provider.cloudfront.state.identity import OWNER_TAG
@@ -269,6 +270,62 @@ class TestMotion:
         assert all(each["Status"] == "Deployed" for each in resting.aws.tenants)
         assert all(each.told("InSync")[0] == "True" for each in resting.members.values())
 
+
+class TestPendingCertificates:
+    """One list of them serves all resources that wait for one."""
+
+    def waiting(self, fleet: Fleet, *numbers: int) -> None:
+        request = {"validationTokenHost": "self-hosted"}
+        for number in numbers:
+            domain = f"t-{number}.customer.test"
+            fleet.add(number, domains=[domain], managedCertificateRequest=request)
+        fleet.run(600.0)
+        assert {fleet.of(number).told("CertificateReady")[1] for number in numbers} == {"PendingValidation"}
+
+    def issue(self, fleet: Fleet, number: int) -> None:
+        fleet.aws.admin("PATCH", f"managed-certificates/shop.t-{number:03}", {"served": True})
+
+    def test_an_hour_costs_a_list_a_minute(self, resting):
+        self.waiting(resting, 100, 101, 102)
+        calls = resting.run(HOUR)
+        assert 58 <= calls["ListCertificates"] <= 62
+        # With the checks of their DNS.
+        assert calls["GetManagedCertificateDetails"] <= 3 * 13
+
+    def test_an_issued_one_is_attached_soon(self, resting):
+        self.waiting(resting, 100, 101, 102)
+        self.issue(resting, 101)
+        resting.run(200.0)
+        assert resting.of(101).told("Ready")[0] == "True"
+        assert resting.of(100).told("Ready")[0] == "False"
+
+    def test_they_are_listed_only_while_a_resource_waits(self, resting):
+        self.waiting(resting, 100)
+        self.issue(resting, 100)
+        resting.run(HOUR)
+        assert resting.run(HOUR)["ListCertificates"] == 0
+
+    @pytest.mark.parametrize("error", ["AccessDeniedException", "ThrottlingException"])
+    def test_where_they_cannot_be_listed_each_is_polled_ever_less_often(self, resting, error):
+        resting.aws.fault("ListCertificates", every=True, code=error, status=400)
+        self.waiting(resting, 100, 101)
+        calls = resting.run(HOUR)
+        assert 2 * 11 <= calls["GetManagedCertificateDetails"] <= 2 * 20
+        assert calls["ListDistributionTenants"] >= 4 * 59
+        self.issue(resting, 101)
+        resting.run(450.0)
+        assert resting.of(101).told("Ready")[0] == "True"
+
+    def test_lists_that_do_not_show_those_of_cloudfront_delay_little(self, resting, monkeypatch):
+        nothing = lambda *_: CertificatePage(frozenset(), "")  # noqa: E731
+        monkeypatch.setattr(CloudFrontCalls, "page_of_pending_certificates", nothing)
+        self.waiting(resting, 100)
+        self.issue(resting, 100)
+        resting.run(450.0)
+        assert resting.of(100).told("Ready")[0] == "True"
+
+
+class TestNewNames:
     def test_a_name_that_a_list_does_not_show_yet_is_found_by_the_creation(self, resting):
         resting.aws.admin("PATCH", "settings", {"list_lag_seconds": 3600})
         resting.aws.calls.create_tenant(

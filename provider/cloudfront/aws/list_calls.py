@@ -1,21 +1,35 @@
-"""The lists of all tenants and connection groups of an account, page by page."""
+"""The lists of an account, page by page: all tenants, connection groups and pending certificates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from provider.cloudfront.aws.error_translation import as_aws_errors, reading
 from provider.cloudfront.state import observed
 from provider.cloudfront.state.observed import ObservedTenant
 
 if TYPE_CHECKING:
+    from mypy_boto3_acm import ACMClient
     from mypy_boto3_cloudfront import CloudFrontClient
 
-__all__ = ["GroupPage", "GroupRow", "ListCalls", "Page"]
+__all__ = ["CertificatePage", "GroupPage", "GroupRow", "ListCalls", "Page"]
 
 T = TypeVar("T")
+
+_CERTIFICATES: Final = 1000
+"""ACM's largest page."""
+_PENDING: Final = "PENDING_VALIDATION"
+_KEY_TYPES: Final = (
+    "RSA_1024",
+    "RSA_2048",
+    "RSA_3072",
+    "RSA_4096",
+    "EC_prime256v1",
+    "EC_secp384r1",
+    "EC_secp521r1",
+)
 
 
 @dataclass(frozen=True)
@@ -46,11 +60,21 @@ class GroupPage:
     """As in Page."""
 
 
+@dataclass(frozen=True)
+class CertificatePage:
+    """A page of certificates that CloudFront requested and that wait for their validation."""
+
+    arns: frozenset[str]
+    marker: str
+    """As in Page."""
+
+
 class ListCalls:
     """Part of CloudFrontCalls. A row that cannot be read is left out: it must not keep the others from being
     read."""
 
     _cloudfront: CloudFrontClient
+    _acm: ACMClient
 
     def page_of_tenants(self, marker: str = "", size: int | None = None) -> Page:
         """ListDistributionTenants: a page of all tenants, from a marker on, without parameters and tags.
@@ -71,9 +95,33 @@ class ListCalls:
             rows = _readable(_group, answer.get("ConnectionGroups") or ())
             return GroupPage(dict(rows), answer.get("NextMarker") or "")
 
+    def page_of_pending_certificates(self, marker: str = "") -> CertificatePage:
+        """ListCertificates: a page of the certificates that CloudFront requested and that are pending.
+
+        ACM lists only RSA certificates if the request names no key types (ACM API reference, Filters).
+        """
+        with as_aws_errors("ListCertificates"):
+            answer = self._acm.list_certificates(**_pending_from(marker))
+        with reading("ListCertificates"):
+            rows = answer.get("CertificateSummaryList") or ()
+            pending = (each for each in rows if each.get("Status", _PENDING) == _PENDING)
+            return CertificatePage(
+                frozenset(_readable(lambda row: observed.identifying(row, "CertificateArn"), pending)),
+                answer.get("NextToken") or "",
+            )
+
 
 def _from(marker: str, size: int | None) -> Any:
     return {**({"Marker": marker} if marker else {}), **({"MaxItems": size} if size else {})}
+
+
+def _pending_from(marker: str) -> Any:
+    return {
+        "CertificateStatuses": [_PENDING],
+        "Includes": {"managedBy": "CLOUDFRONT", "keyTypes": list(_KEY_TYPES)},
+        "MaxItems": _CERTIFICATES,
+        **({"NextToken": marker} if marker else {}),
+    }
 
 
 def _readable(read: Callable[[Mapping[str, Any]], T], rows: Iterable[Any]) -> Iterator[T]:

@@ -94,8 +94,8 @@ class CallMetrics:
         self._checks = _ByAccount(
             Counter(
                 "edgetenants_aws_check_requests",
-                "Calls that check what no list shows: the DNS, tags and certificates of tenants at rest; also "
-                "counted in edgetenants_aws_request_duration_seconds.",
+                "Calls that check what no list shows: the DNS, tags and certificates of tenants at rest. "
+                "Also counted in edgetenants_aws_request_duration_seconds.",
                 ("account", "operation"),
                 registry=registry,
             )

@@ -43,6 +43,9 @@ class Feature(StrEnum):
     SWEEPS = "Lists of all tenants"
     """Find out with one request per page of tenants whether any of them changed. Without this policy, the
     provider makes a request per tenant and poll interval."""
+    PENDING = "Lists of pending certificates"
+    """Find out with one request for all pending certificates whether any of them was issued. Without this
+    policy, the provider makes a request for each of them, less and less often."""
     IMPORT = "edgetenants import"
     """Write manifests for existing tenants with `edgetenants import`."""
     IDENTITY = "Roles and accounts"
@@ -176,6 +179,7 @@ _ALL: Final = (
         "DescribeCertificate",
         (Grant(_F.CERTIFICATE_CHECKS, "acm:DescribeCertificate", _R.CERTIFICATE),),
     ),
+    Operation("acm", "ListCertificates", (Grant(_F.PENDING, "acm:ListCertificates", _R.ALL),)),
     # Connection groups.
     _cloudfront("CreateConnectionGroup", _F.GROUPS, _R.ALL, _TAGGED_GROUP, writes=True),
     _cloudfront("UpdateConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),

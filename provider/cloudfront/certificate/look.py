@@ -18,8 +18,9 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.answers import SharedReads
 from provider.cloudfront.memory.log_changes import LogChanges
+from provider.cloudfront.memory.pauses import Standstills
 from provider.cloudfront.state import applied, certificates, renewals
-from provider.cloudfront.state.certificates import Certificate
+from provider.cloudfront.state.certificates import LOOK_AT_CERTIFICATE, Certificate
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -30,6 +31,10 @@ _log = structlog.get_logger("provider.cloudfront.certificatelook")
 _GOOD_SECONDS: Final = 3600.0
 _LOST_SECONDS: Final = 60.0
 _RETRY_SECONDS: Final = 600.0
+_STEADY_SECONDS: Final = 300.0
+"""For this time, the pauses between two reads of a pending certificate do not grow."""
+_EARLY: Final = 1.0
+"""A poll may come this much early."""
 _END: Final = "end of the certificate"
 _TOLD: Final = frozenset({CertificateReason.CERTIFICATE_EXPIRED, CertificateReason.CERTIFICATE_FAILED})
 
@@ -42,11 +47,22 @@ class CertificateLook:
     log_changes: LogChanges
     shared: SharedReads
     today: Callable[[], datetime]
+    issuances: Standstills
     config: str = ""
     """The provider config whose credentials are used."""
 
-    def look(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
-        """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS.
+    def pause(self, mr: Managed, certificate: Certificate) -> float:
+        """Return the seconds until a pending certificate is read again: ever more, up to five minutes, as a
+        customer may take days to make the records. They begin again when a record is made."""
+        records = tuple(str(each.get("state")) for each in mr.status.get("dnsInstructions") or ())
+        shown = (certificate.arn, certificate.status, records)
+        return self.issuances.pause(mr.uid, shown, LOOK_AT_CERTIFICATE, steady=_STEADY_SECONDS)
+
+    def look(
+        self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool, changed: bool = False
+    ) -> Certificate | None:
+        """Return the tenant's certificate: from status while it is attached and serves, otherwise from AWS;
+        while it is pending, only after pauses, unless it is known to have `changed`.
 
         `deep` is for the daily check. The provider notices a revoked managed certificate sooner if the
         revocation changes the tenant's ETag. A certificate that expires soon according to status raises an
@@ -59,11 +75,22 @@ class CertificateLook:
         before = certificates.known(mr.at_provider)
         attached = seen.customizations.certificate_arn
         alarms = self._alarms(before, attached) and self._is_new(mr, before, attached)
-        reader = Reader(self.cloudfront, self.today)
+        reader = Reader(self.cloudfront, self.today, None if changed else partial(self._pending, mr, seen))
         now = self._read(mr, partial(_look, mr, asked, seen, reader, before), wanted=deep or alarms)
         if alarms:
             self._is_new(mr, now, attached)
         return certificates.waiting(now, before, self.today()) if asked.certificate_request else now
+
+    def _pending(
+        self, mr: Managed, seen: ObservedTenant, read: Callable[[], Certificate | None]
+    ) -> Certificate | None:
+        """Read a tenant's managed certificate, or return what this process read while it was pending."""
+
+        def lasts(certificate: Certificate | None) -> float:
+            waits = certificate is not None and certificate.pending
+            return self.pause(mr, certificate) - _EARLY if certificate and waits else 0.0
+
+        return self.shared.get(("pending certificate", mr.uid, seen.id, seen.etag), read, lasts)
 
     def _read(
         self, mr: Managed, look: Callable[..., Certificate | None], *, wanted: bool
@@ -154,7 +181,7 @@ def _look(
     if before and not deep and _settled(before, seen) and seen.etag == mr.at_provider.get("etag"):
         return before
     serves = before is not None and _settled(before, seen)
-    details = reader.cloudfront.managed_certificate(seen.id)
+    details = reader.managed(seen, deep=deep)
     now = certificates.after_answer(details, before, serves=serves)
     if deep and now.replaces and now.replaces.issued:
         now = replace(now, replaces=reader.again(now.replaces))
@@ -194,10 +221,17 @@ def _custom(
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads single certificates from ACM."""
+    """Reads single certificates from CloudFront and ACM."""
 
     cloudfront: CloudFront
     today: Callable[[], datetime]
+    pending: Callable[[Callable[[], Certificate | None]], Certificate | None] | None = None
+    """Reads a managed certificate that may be pending; None: read it at once."""
+
+    def managed(self, seen: ObservedTenant, *, deep: bool) -> Certificate | None:
+        """The managed certificate of a tenant. Raises AwsError."""
+        read = partial(self.cloudfront.managed_certificate, seen.id)
+        return read() if deep or self.pending is None else self.pending(read)
 
     def with_acm(self, certificate: Certificate) -> Certificate:
         """Add what ACM says about the certificate, if the provider may read it."""

@@ -88,7 +88,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         memory = self._memory
         self._dns = DnsLook(self._cloudfront, memory.groups, memory.dns_turns, deps.account.config)
         self._certificates = CertificateLook(
-            self._cloudfront, memory.log_changes, memory.shared, memory.today, deps.account.config
+            self._cloudfront,
+            memory.log_changes,
+            memory.shared,
+            memory.today,
+            memory.issuances,
+            deps.account.config,
         )
         self._checks = Checks(
             self._cloudfront,
@@ -119,10 +124,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if not tenant.deployed:
             every = seen.poll_after or LOOK_AGAIN
             return replace(seen, watched_for=self._tenant.follow(mr, tenant, every))
-        if not _is_at_rest(seen):
+        certificate = _awaited(seen)
+        if not (certificate or _is_at_rest(seen)):
             return seen
         group = self._dns.group(mr, tenant.connection_group_id)
-        return replace(seen, watched_for=self._tenant.watched_for(mr, tenant, group))
+        return replace(seen, watched_for=self._tenant.watched_for(mr, tenant, group, certificate))
 
     def _was_read(self, seen: Observation) -> bool:
         """Whether an update may follow, which sends the ETag: this process has read what it changes. A new
@@ -179,6 +185,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         told = (super()._drifted(mr, shown), _led_away(mr, shown), _not_renewed(mr, shown))
         return ". ".join(filter(None, told))
 
+    def _next_look(self, mr: Managed, state: Assessment, planned: float | None) -> float | None:
+        certificate = state.certificate
+        if planned is None or not state.seen.deployed or not (certificate and certificate.pending):
+            return super()._next_look(mr, state, planned)
+        return self._certificates.pause(mr, certificate)
+
     # Desired state.
 
     def _held(self, mr: Managed, asked: Tenant, seen: ObservedTenant) -> Tenant:
@@ -220,7 +232,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     ) -> Certificate | None:
         try:
             with checking() if deep else nullcontext():
-                return self._certificates.look(mr, asked, seen, deep=deep)
+                known = certificates.known(mr.at_provider)
+                changed = self._tenant.is_no_longer_pending(known.arn if known else None)
+                return self._certificates.look(mr, asked, seen, deep=deep, changed=changed)
         except AwsError as error:
             raise self._explained(mr, error, f"get the certificate of tenant {seen.name}") from error
 
@@ -396,6 +410,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             taken = self._checks.taken(mr, target, effects.there, error, serving=serving)
             return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
+
+
+def _awaited(seen: Observation) -> str | None:
+    """The ARN of the pending certificate for which the tenant waits; None if there is none."""
+    certificate = seen.state.certificate
+    return certificate.arn if certificate and certificate.pending else None
 
 
 def _is_at_rest(seen: Observation) -> bool:

@@ -36,6 +36,8 @@ __all__ = ["AccountMemory"]
 _SECOND_CHECK_SECONDS: Final = 15.0
 _FIRST_CHECK_OF_TENANTS: Final = 5.0
 _FIRST_CHECK: Final = 1.0
+_LONGEST_WAIT: Final = 300.0
+"""Seconds between two polls of a pending certificate at most: customers take days to validate some."""
 _IDLE_SECONDS: Final = 7 * 24 * 3600.0
 """A resource that was not observed for this long is forgotten: one that leaves its tenant in AWS is not
 observed when it is deleted."""
@@ -134,6 +136,8 @@ class AccountMemory:
         """For a tenant whose deletion is on hold, and that AWS does not disable or enable."""
         self.roll_outs = Standstills(clock)
         """For a change that AWS does not show, or does not finish rolling out."""
+        self.issuances = Standstills(clock, _LONGEST_WAIT)
+        """For a certificate that is not issued yet."""
         self.adoptions = Standstills(clock)
         """For an owner tag that AWS does not show, or a predecessor whose deletion does not end."""
         self.records = Standstills(clock)
@@ -203,6 +207,7 @@ class AccountMemory:
             self.deletions,
             self.switches,
             self.roll_outs,
+            self.issuances,
             self.adoptions,
             self.disablings,
             self.tag_checks,

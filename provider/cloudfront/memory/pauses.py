@@ -88,8 +88,9 @@ class Standstills:
     """The pauses before the provider looks again at something that AWS does not change. They double as long
     as AWS shows the same, and begin again when AWS shows something new. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, longest: float = _LONGEST_CHECK) -> None:
+        """`longest` is the longest pause in seconds."""
+        self._clock, self._longest = clock, longest
         self._lock = threading.Lock()
         self._shown: OrderedDict[str, _Standstill] = OrderedDict()
         """Who asked last is last."""
@@ -114,7 +115,7 @@ class Standstills:
                 since, known = now, known | {shown}
             self._shown[uid] = _Standstill(since, known, now)
         stood_still = max(0.0, now - since - steady)
-        return max(first, min(first + stood_still, _LONGEST_CHECK))
+        return max(first, min(first + stood_still, self._longest))
 
     def forget(self, uid: str) -> None:
         """Forget a resource: its next pause is the first one."""

@@ -168,9 +168,10 @@ class DnsTurns:
             return True
 
     def left(self, uid: str) -> float:
-        """Return the seconds until the next turn of a served tenant; 0 if it has none yet."""
+        """Return the seconds until the next turn of a tenant; 0 if it has none yet."""
         with self._lock:
-            return max(0.0, self._turns.get(uid, float("-inf")) - self._clock.now())
+            turn = self._waiting.get(uid, self._turns.get(uid, float("-inf")))
+            return max(0.0, turn - self._clock.now())
 
     def forget(self, uid: str) -> None:
         """Forget a resource, and give its turns to the others."""

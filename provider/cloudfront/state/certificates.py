@@ -21,6 +21,7 @@ from provider.cloudfront.state import renewals
 from provider.cloudfront.state.renewals import Renewal
 
 __all__ = [
+    "LOOK_AT_CERTIFICATE",
     "Certificate",
     "Request",
     "Token",
@@ -51,6 +52,8 @@ STATES: Final = _LOST | {PENDING, ISSUED}
 """All states (CloudFront's ManagedCertificateStatus: ACM's states in lower case)."""
 SOON_DAYS: Final = 60
 """ACM renews a certificate 60 days before it expires (ACM User Guide, "Managed certificate renewal")."""
+LOOK_AT_CERTIFICATE: Final = 30.0
+"""Poll interval in seconds while a certificate is validated; that takes minutes once DNS is correct."""
 _FIRST_DELAY: Final = 600.0
 _LONGEST_DELAY: Final = 24 * 3600.0
 

@@ -42,6 +42,9 @@ _FIRST_SECONDS: Final = 60.0
 _MISSING_SECONDS: Final = 3600.0
 """How long a tenant that was watched and that lists show no more counts as missing, if no one reads it."""
 _MOST_ABSENT: Final = 20_000
+_MOST_LEFT: Final = 10_000
+_CERTIFICATE_SECONDS: Final = 900.0
+"""For this long after a resource last asked for them, pending certificates are listed."""
 _SPACED: Final = 10.0
 """Seconds between two lists that a resource in motion wants, at least. The first one comes sooner."""
 _OVERDUE: Final = 0.5
@@ -106,6 +109,12 @@ class Inventory:
         """Of the list of all tenants; 0 if unknown."""
         self._groups: Mapping[str, GroupRow] = {}
         """What the list shows of each connection group, by id."""
+        self._pending: frozenset[str] | None = None
+        """The ARNs of pending certificates; None if they are not listed."""
+        self._left: OrderedDict[str, None] = OrderedDict()
+        """The ARNs of certificates that were listed as pending and are no longer."""
+        self._certificates_wanted = float("-inf")
+        """When a resource last waited for one."""
         self._period = interval
         self._swept = float("-inf")
         """When the last complete sweep began."""
@@ -152,6 +161,18 @@ class Inventory:
         """When the next list is wanted by resources in motion; inf if none is."""
         with self._lock:
             return self._watchers.wanted()
+
+    @property
+    def wants_certificates(self) -> bool:
+        """Whether resources wait for pending certificates."""
+        with self._lock:
+            return self._clock.now() < self._certificates_wanted + _CERTIFICATE_SECONDS
+
+    @property
+    def certificates_are_listed(self) -> bool:
+        """Whether the last list of pending certificates succeeded."""
+        with self._lock:
+            return self._pending is not None
 
     # For the resources.
 
@@ -207,6 +228,11 @@ class Inventory:
         # No list and no Get from before the write counts any more, and this answer must.
         self.got(seen, max(self._clock.now(), nextafter(self._writes.last(seen.id), inf)))
 
+    def is_no_longer_pending(self, arn: str | None) -> bool:
+        """Whether a certificate was listed as pending and is not any more, or cannot be listed now."""
+        with self._lock:
+            return arn in self._left
+
     def absent(self, name: str, asked: float) -> None:
         """Note that a Get that was sent at `asked` did not find a tenant with this name."""
         with self._lock:
@@ -217,18 +243,30 @@ class Inventory:
                 self._absent.popitem(last=False)
 
     def watch(
-        self, follower: Follower, seen: ObservedTenant, seconds: float, *, group_disabled: bool = False
+        self,
+        follower: Follower,
+        seen: ObservedTenant,
+        seconds: float,
+        *,
+        group_disabled: bool = False,
+        certificate: str | None = None,
     ) -> bool:
-        """Have a resource reconciled when the lists show that its tenant or its connection group changed, for
-        that many seconds. The tenant was observed as `seen`, and its group as `group_disabled`. False: the
-        lists do not show their present states, so the resource has to be polled."""
+        """Have a resource reconciled when the lists show that its tenant, its connection group, or the
+        pending certificate with that ARN changed, for that many seconds. The tenant was observed as `seen`,
+        and its group as `group_disabled`. False: the lists do not show their present states, so the resource
+        has to be polled."""
         with self._lock:
+            if certificate is not None:
+                self._certificates_wanted = self._clock.now()
+                if certificate not in (self._pending or ()):
+                    return False
             row, group = self._rows.get(seen.id), seen.connection_group_id
             if row is None or not self._counts(row) or not agree(row.seen, seen) or self._is_late():
                 return False
             if group is not None and not self._shows(group, disabled=group_disabled):
                 return False
-            self._watchers.add(follower, Watch(seen.id, group, self._clock.now() + seconds))
+            until = self._clock.now() + seconds
+            self._watchers.add(follower, Watch(seen.id, group, until, certificate=certificate))
             return True
 
     def follow(
@@ -291,6 +329,22 @@ class Inventory:
             woken = self._watchers.wake(lambda watch: watch.group in changed) if changed else []
             return changed, woken
 
+    def certificates(self, pending: frozenset[str] | None) -> list[Follower]:
+        """Take in the ARNs of all pending certificates; None if they cannot be listed. Returns the resources
+        to reconcile."""
+        with self._lock:
+            for arn in sorted((self._pending or frozenset()) - (pending or frozenset())):
+                self._left[arn] = None
+            for arn in pending or ():
+                self._left.pop(arn, None)
+            while len(self._left) > _MOST_LEFT:
+                self._left.popitem(last=False)
+            self._pending = pending
+            waiting = pending or frozenset()
+            return self._watchers.wake(
+                lambda watch: bool(watch.certificate) and watch.certificate not in waiting
+            )
+
     def complete(self, began: float, pages: int = 1) -> list[Follower]:
         """Note that all pages of tenants of a sweep that began then were read. Returns the resources whose
         tenants the list lacks."""
@@ -331,7 +385,7 @@ class Inventory:
             self._failed, self._swept, self._period = True, float("-inf"), self._interval
             for known in (self._rows, self._ids, self._got, self._generations, self._absent, self._missing):
                 known.clear()
-            self._groups, self._pages = {}, 0
+            self._groups, self._pages, self._pending = {}, 0, None
             return self._watchers.wake(lambda _: True)
 
     # Under the lock.

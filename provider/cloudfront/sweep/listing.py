@@ -1,4 +1,5 @@
-"""One sweep of an account, page by page: first all tenants, then all connection groups, if these are due.
+"""One sweep of an account, page by page: first all tenants, then, if these are due, all connection groups,
+and the pending certificates if resources wait for some.
 
 A listing that AWS throttles goes on later, from the page at which it stopped, so no thread waits for it.
 """
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from provider.cloudfront.aws.errors import ENDLESS, AwsError
-from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
+from provider.cloudfront.aws.list_calls import CertificatePage, GroupPage, GroupRow, Page
 from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["Listing", "Lists"]
@@ -28,6 +29,10 @@ class Lists(Protocol):
         """See ListCalls."""
         ...
 
+    def page_of_pending_certificates(self, marker: str = "") -> CertificatePage:
+        """See ListCalls."""
+        ...
+
 
 @dataclass
 class Listing:
@@ -39,10 +44,17 @@ class Listing:
     pages: int = 0
     """All pages that were read."""
     tenant_pages: int = 0
+    group_pages: int = 0
     tenants: int = 0
     groups: dict[str, GroupRow] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    """The ARNs of pending certificates."""
     has_tenants: bool = False
     """All tenants were read."""
+    has_groups: bool = False
+    """All connection groups were read, or they may not be listed."""
+    with_certificates: bool = False
+    """It lists the pending certificates, too."""
     is_complete: bool = False
     marker: str = ""
     """Of the next page."""
@@ -61,12 +73,21 @@ class Listing:
         """Read the next page of connection groups. Raises AwsError."""
         page = lists.page_of_groups(self.marker, size)
         self.groups |= page.groups
-        self.is_complete = self._turned("ListConnectionGroups", page.marker)
+        self.group_pages += 1
+        self.has_groups = self._turned("ListConnectionGroups", page.marker)
+        self.is_complete = self.has_groups and not self.with_certificates
 
     def end_without_groups(self) -> None:
         """The groups may not be listed."""
         self.groups.clear()
-        self.is_complete = True
+        self.marker, self.has_groups = "", True
+        self.is_complete = not self.with_certificates
+
+    def next_certificates(self, lists: Lists) -> None:
+        """Read the next page of pending certificates. Raises AwsError."""
+        page = lists.page_of_pending_certificates(self.marker)
+        self.pending |= page.arns
+        self.is_complete = self._turned("ListCertificates", page.marker)
 
     def _turned(self, operation: str, marker: str) -> bool:
         """Note that a page was read; return whether it was the last one of its list. Raises AwsError if the

@@ -91,15 +91,19 @@ class TenantLook:
         if self._gone and self._swept is not None and self._is_deciding():
             self._swept.doubt()
 
-    def watched_for(self, mr: Managed, seen: ObservedTenant, group: GroupLook) -> float | None:
-        """Have the sweeps watch a tenant at rest, whose connection group was observed as `group`; return for
-        how many seconds they do. None: it has to be polled."""
+    def watched_for(
+        self, mr: Managed, seen: ObservedTenant, group: GroupLook, certificate: str | None = None
+    ) -> float | None:
+        """Have the sweeps watch a tenant at rest, whose connection group was observed as `group`, or which
+        waits only for the pending `certificate` with that ARN. Return for how many seconds they do. None: it
+        has to be polled."""
         if self._swept is None or POLL_INTERVAL in mr.annotations:
             return None
         longest = min(_POLLS * self._poll_seconds, _LONGEST, self._memory.dns_turns.left(mr.uid))
         seconds = max(self._poll_seconds, longest)
-        watch = self._swept.inventory.watch
-        shown = watch(_follower(mr), seen, 2 * seconds, group_disabled=group.disabled)
+        shown = self._swept.inventory.watch(
+            _follower(mr), seen, 2 * seconds, group_disabled=group.disabled, certificate=certificate
+        )
         return seconds if shown else None
 
     def wrote(self, seen: ObservedTenant) -> None:
@@ -114,6 +118,10 @@ class TenantLook:
             return None
         followed = self._swept.follow(_follower(mr), seen, _FOLLOWED, every, gone=gone)
         return _FOLLOWED if followed else None
+
+    def is_no_longer_pending(self, arn: str | None) -> bool:
+        """Whether lists show that a certificate is not pending any more."""
+        return self._swept is not None and self._swept.inventory.is_no_longer_pending(arn)
 
     def _check_absent(self, mr: Managed, swept: Swept) -> None:
         """Raise AwsError if a list shows that AWS does not have the tenant, and that is enough."""

@@ -331,7 +331,8 @@ class Sweeps:
 
     def _listing(self, known: _Caller) -> Listing:
         now = self._clock.now()
-        return Listing(now, with_groups=now >= known.groups_listed + _OF_GROUPS * self._interval)
+        with_groups = now >= known.groups_listed + _OF_GROUPS * self._interval
+        return Listing(now, with_groups, with_certificates=with_groups and known.inventory.wants_certificates)
 
     def _turn(self, known: _Caller, listing: Listing) -> None:
         """Read one page."""
@@ -340,7 +341,9 @@ class Sweeps:
             raise AwsError("ListDistributionTenants", "Timeout", words)
         lists, asked, first = self._lists(known), self._clock.now(), not listing.marker
         try:
-            if listing.has_tenants:
+            if listing.has_groups:
+                self._read_certificates(known, listing, lists)
+            elif listing.has_tenants:
                 self._read_groups(known, listing, lists)
             else:
                 rows = listing.next_tenants(lists, known.size)
@@ -360,16 +363,30 @@ class Sweeps:
                 raise
             # Tenants in a group that cannot be listed are polled.
             listing.end_without_groups()
-        if not listing.is_complete:
+        if not listing.has_groups:
             return
         changed, followers = known.inventory.groups(listing.groups)
         for group in changed:
             known.memory.groups.changed(group)
         self._wake(followers, changed=True)
 
+    def _read_certificates(self, known: _Caller, listing: Listing, lists: Lists) -> None:
+        try:
+            listing.next_certificates(lists)
+        except AwsError as error:
+            # The tenants are listed all the same; those with a pending certificate are polled.
+            log = _log.info if known.inventory.certificates_are_listed else _log.debug
+            log("cannot list pending certificates", account=known.account, error=str(error))
+            listing.is_complete = True
+            self._wake(known.inventory.certificates(None), changed=False)
+            return
+        if listing.is_complete:
+            self._wake(known.inventory.certificates(frozenset(listing.pending)), changed=True)
+
     def _learn(self, known: _Caller, listing: Listing) -> None:
-        more = not listing.is_complete
-        pages = listing.pages if listing.with_groups else listing.pages + known.group_pages
+        more = not (listing.has_groups or listing.is_complete)
+        groups = listing.group_pages if listing.with_groups else known.group_pages
+        pages = listing.tenant_pages + groups
         known.pages = max(known.pages, pages + 1) if more else pages
         known.learned = self._clock.now()
         if known.pages > self._number_of_users(known):
@@ -378,7 +395,7 @@ class Sweeps:
     def _completed(self, known: _Caller, listing: Listing) -> None:
         self._wake(known.inventory.complete(listing.began, listing.tenant_pages), changed=True)
         if listing.with_groups:
-            known.groups_listed, known.group_pages = listing.began, listing.pages - listing.tenant_pages
+            known.groups_listed, known.group_pages = listing.began, listing.group_pages
         if known.failures:
             _log.info("tenants can be listed again", account=known.account)
         known.failures = 0

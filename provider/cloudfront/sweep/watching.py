@@ -57,6 +57,8 @@ class Watch:
     """The runtime reconciles it by then."""
     motion: Motion | None = None
     """None at rest."""
+    certificate: str | None = None
+    """The ARN of the pending certificate for which it waits, too."""
 
 
 class Watchers:

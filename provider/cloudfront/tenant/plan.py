@@ -16,7 +16,7 @@ from typing import Final
 
 from provider.cloudfront.aws.disabling import Said, order
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Wait, with_tags
-from provider.cloudfront.state.certificates import Certificate, Request
+from provider.cloudfront.state.certificates import LOOK_AT_CERTIFICATE, Certificate, Request
 from provider.cloudfront.state.customizations import INHERITED
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.diff import Diff, compare
@@ -31,7 +31,6 @@ from provider.cloudfront.tenant.actions import (
 )
 
 __all__ = [
-    "LOOK_AT_CERTIFICATE",
     "NO_MOVES",
     "Moves",
     "converge",
@@ -40,9 +39,6 @@ __all__ = [
     "remove",
     "switch",
 ]
-
-LOOK_AT_CERTIFICATE: Final = 30.0
-"""Poll interval in seconds while a certificate is validated; that takes minutes once DNS is correct."""
 
 
 @dataclass(frozen=True)

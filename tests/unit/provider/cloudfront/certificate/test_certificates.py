@@ -615,5 +615,7 @@ def test_the_certificate_that_serves_alarms_while_another_is_to_replace_it(days,
     ends = rfc3339(TODAY + timedelta(days=days))
     failed = Certificate("arn:1", "failed", replaces=Certificate("arn:0", "issued", not_after=ends))
     memory = AccountMemory(FakeClock())
-    look = CertificateLook(FakeCloudFront(), memory.log_changes, memory.shared, lambda: TODAY)
+    look = CertificateLook(
+        FakeCloudFront(), memory.log_changes, memory.shared, lambda: TODAY, memory.issuances
+    )
     assert look._alarms(failed, "arn:0") is alarms
