@@ -28,6 +28,19 @@ class Writes(StrEnum):
     """It writes nothing, and only observes."""
 
 
+class TenantLists(StrEnum):
+    """How the provider notices changes of tenants in AWS."""
+
+    CURRENT = "Current"
+    """By lists of all tenants of the account."""
+    LATE = "Late"
+    """The last complete list is too old, so the provider polls each tenant."""
+    NOT_PERMITTED = "NotPermitted"
+    """AWS refuses the lists, so the provider polls each tenant."""
+    UNUSED = "Unused"
+    """The account has more pages of tenants than resources, so the provider polls each resource."""
+
+
 TagText = Annotated[str, Field(max_length=256)]
 SessionKey = Annotated[str, Field(min_length=1, max_length=128)]
 
@@ -191,3 +204,8 @@ class ProviderConfigStatus(base.ProviderConfigStatus):
     """The AWS account of the credentials."""
     caller_arn: Annotated[str | None, Field(max_length=2048)] = None
     """ARN of the identity of the credentials."""
+    tenant_lists: TenantLists | None = None
+    """How the provider notices changes of tenants in AWS. Current: by lists of all tenants. Late or
+    NotPermitted: it polls each tenant, as the last complete list is too old, or as AWS refuses
+    ListDistributionTenants. Unused: it polls each, as a list would take more requests. Unset: the provider
+    runs with --no-sweep, or has not listed them yet."""

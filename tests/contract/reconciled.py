@@ -22,6 +22,8 @@ class Configs:
         self.resolved = resolved
         self.refusal: Exception | None = None
         """What is raised instead."""
+        self.reported: list[Any] = []
+        """What became the status of the config, each time that it changed."""
 
     def resolve(self, mr: Any) -> Any:
         del mr
@@ -30,7 +32,11 @@ class Configs:
         return self.resolved
 
     def report(self, resolved: Any, fields: Any) -> None:
-        """Not reported."""
+        """Note the fields that changed."""
+        del resolved
+        before = self.reported[-1] if self.reported else {}
+        if before | fields != before:
+            self.reported.append(before | fields)
 
 
 class Reconciled(World):

@@ -354,6 +354,19 @@ def test_where_lists_are_denied_each_is_polled(resting):
     assert resting.run(600.0)["GetDistributionTenant"] == 0
 
 
+def test_the_config_shows_how_changes_are_noticed_and_changes_only_with_that(resting):
+    told = resting.of(7).configs.reported
+    assert told[-1]["tenantLists"] == "Current"
+    before = len(told)
+    resting.run(HOUR)
+    assert len(told) == before
+    resting.aws.fault("ListDistributionTenants", every=True, code="AccessDenied", status=403)
+    resting.run(HOUR)
+    resting.aws.admin("DELETE", "faults")
+    resting.run(HOUR)
+    assert [each["tenantLists"] for each in told[before:]] == ["NotPermitted", "Current"]
+
+
 def test_a_tenant_without_a_list_of_its_own_writes_is_followed_until_it_rests(resting):
     """After an update, lists from before it do not count, and the roll-out is polled."""
     member = resting.of(7)

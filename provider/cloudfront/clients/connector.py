@@ -102,7 +102,7 @@ class _Connector:
         with held_up(mr):
             config = self._configs.resolve(mr)
             account = self._account(mr, config)
-        self._configs.report(config, {"accountId": account.id, "callerArn": account.caller_arn})
+        self._configs.report(config, _found(account))
         client = self._client(self._deps(mr, config, account), mr, account, made)
         client = ProgressClient(self._with_metrics(client, account))
         return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")
@@ -200,3 +200,14 @@ class GroupConnector(_Connector):
             ExternalError: the ProviderConfig is missing or unusable, or AWS refuses its credentials.
         """
         return self._connected(mr, GroupClient)
+
+
+def _found(account: Account) -> dict[str, Any]:
+    """What is known of an account, for the status of its config. Nothing is removed after a restart."""
+    found: dict[str, Any] = {"accountId": account.id, "callerArn": account.caller_arn}
+    lists = account.swept.inventory.lists if account.swept else None
+    if account.swept is None:
+        found["tenantLists"] = None
+    elif lists is not None:
+        found["tenantLists"] = lists.value
+    return found

@@ -26,6 +26,7 @@ from itertools import islice
 from math import inf, nextafter
 from typing import Final
 
+from apis.providerconfig import TenantLists
 from edgetenants_runtime.clock import Clock
 from provider.cloudfront.aws.list_calls import GroupRow
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
@@ -121,6 +122,10 @@ class Inventory:
         self._opened = clock.now()
         self._failed = False
         """The last sweep did not succeed."""
+        self._unused = False
+        """Lists are not worth their calls."""
+        self._refused = False
+        """The caller may not list the tenants."""
         self._doubted = float("-inf")
 
     @property
@@ -161,6 +166,16 @@ class Inventory:
         """When the next list is wanted by resources in motion; inf if none is."""
         with self._lock:
             return self._watchers.wanted()
+
+    @property
+    def lists(self) -> TenantLists | None:
+        """How changes of these tenants are noticed; None before the first list."""
+        with self._lock:
+            if self._refused:
+                return TenantLists.NOT_PERMITTED
+            if self._swept == float("-inf"):
+                return TenantLists.UNUSED if self._unused else TenantLists.LATE if self._failed else None
+            return TenantLists.LATE if self._is_late() else TenantLists.CURRENT
 
     @property
     def wants_certificates(self) -> bool:
@@ -350,7 +365,8 @@ class Inventory:
         tenants the list lacks."""
         with self._lock:
             now = self._clock.now()
-            self._swept, self._failed, self._pages = began, False, pages
+            self._swept, self._pages = began, pages
+            self._failed = self._refused = self._unused = False
             longest = _LONGEST_PERIOD * self._interval
             self._period = min(longest, max(self._interval, 2 * (now - began)))
             for row in [row for row in self._rows.values() if row.asked < began]:
@@ -366,10 +382,10 @@ class Inventory:
             self._watchers.listed(began)
             return self._watchers.wake(lambda watch: self._is_lacking(watch, began))
 
-    def failed(self) -> None:
-        """Note that a sweep did not succeed."""
+    def failed(self, *, refused: bool = False) -> None:
+        """Note that a sweep did not succeed, or that AWS `refused` it."""
         with self._lock:
-            self._failed = True
+            self._failed, self._refused = True, refused
 
     def overdue(self) -> list[Follower]:
         """Return the resources that have to be polled from now on: those in motion for which a list does not
@@ -382,7 +398,8 @@ class Inventory:
     def close(self) -> list[Follower]:
         """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
         with self._lock:
-            self._failed, self._swept, self._period = True, float("-inf"), self._interval
+            self._failed, self._refused, self._unused = True, False, True
+            self._swept, self._period = float("-inf"), self._interval
             for known in (self._rows, self._ids, self._got, self._generations, self._absent, self._missing):
                 known.clear()
             self._groups, self._pages, self._pending = {}, 0, None

@@ -411,13 +411,13 @@ class Sweeps:
                 account=known.account,
                 error=str(error),
             )
-        return self._failed(known, str(error))
+        return self._failed(known, str(error), refused=error.not_permitted)
 
-    def _failed(self, known: _Caller, error: str) -> float:
+    def _failed(self, known: _Caller, error: str, *, refused: bool = False) -> float:
         known.failures += 1
         known.listing = None
         self._use_others(known)
-        known.inventory.failed()
+        known.inventory.failed(refused=refused)
         self.check()
         self._count(known, "failed", self._clock.now(), None)
         seconds = self._interval * _FIRST_RETRY * 2.0 ** min(known.failures - 1, 20)

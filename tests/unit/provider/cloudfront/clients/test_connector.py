@@ -56,7 +56,11 @@ def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, fro
     client = inner(connector.connect(Managed(managed(annotations=annotations))))
     assert client._policy.frozen == frozen
     assert client._account.id == CALLER.account
-    assert configs.reported == {"accountId": CALLER.account, "callerArn": CALLER.arn}
+    assert configs.reported == {
+        "accountId": CALLER.account,
+        "callerArn": CALLER.arn,
+        "tenantLists": None,
+    }
 
 
 def test_the_config_of_another_resource_holds_its_tenant(monkeypatch):

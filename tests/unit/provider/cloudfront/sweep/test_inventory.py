@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from apis.providerconfig import TenantLists
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.aws.list_calls import GroupRow
@@ -477,6 +478,40 @@ class TestWrites:
         with pytest.raises(OSError, match="lost"), write:
             raise OSError("lost")
         assert writes.last("a") == 15.0
+
+
+class TestState:
+    """What the status of a provider config says."""
+
+    def test_nothing_before_the_first_list(self, lists):
+        assert lists.inventory.lists is None
+
+    def test_late_when_the_last_list_is_old(self, lists):
+        lists.sweep()
+        assert lists.inventory.lists is TenantLists.CURRENT
+        lists.inventory.failed()
+        lists.clock.advance(2 * INTERVAL)
+        assert lists.inventory.lists is TenantLists.CURRENT
+        lists.clock.advance(1.0)
+        assert lists.inventory.lists is TenantLists.LATE
+        lists.sweep()
+        assert lists.inventory.lists is TenantLists.CURRENT
+
+    def test_late_when_the_first_list_fails(self, lists):
+        lists.inventory.failed()
+        assert lists.inventory.lists is TenantLists.LATE
+
+    def test_not_permitted_at_once_and_until_a_list_succeeds(self, lists):
+        lists.sweep()
+        lists.inventory.failed(refused=True)
+        assert lists.inventory.lists is TenantLists.NOT_PERMITTED
+        lists.sweep()
+        assert lists.inventory.lists is TenantLists.CURRENT
+
+    def test_unused_while_a_list_costs_more(self, lists):
+        lists.sweep()
+        lists.inventory.close()
+        assert lists.inventory.lists is TenantLists.UNUSED
 
 
 MOVING = "InProgress"
