@@ -4,7 +4,7 @@ Arguments select benchmarks: `python -m tests.bench emulator function cold-start
 
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
-[of sweep.Sweep]}.
+[of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding]}.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, crowd, emulator, function, rotation, sweep
+from tests.bench import composition, crowd, emulator, function, lives, rotation, sweep
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -22,11 +22,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "function": function.comparisons,
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
-SWEEP = "sweep"
+SWEEP, LIVES = "sweep", "lives"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -37,6 +37,8 @@ def main(names: Sequence[str]) -> None:
     started = cold_starts() if COLD_START in chosen else []
     crowded = crowd.crowds() if CROWD in chosen else []
     swept = sweep.sweeps() if SWEEP in chosen else []
+    lived = lives.lives() if LIVES in chosen else []
+    onboarded = lives.onboardings() if LIVES in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -46,6 +48,8 @@ def main(names: Sequence[str]) -> None:
         "cold_starts": [asdict(s) for s in started],
         "crowds": [asdict(c) for c in crowded],
         "sweeps": [asdict(s) for s in swept],
+        "lives": [asdict(each) for each in lived],
+        "onboardings": [asdict(each) for each in onboarded],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
@@ -53,6 +57,7 @@ def main(names: Sequence[str]) -> None:
     show_rotations(rotated)
     show_cold_starts(started)
     show_sweeps(swept)
+    show_lives(lived, onboarded)
     print(f"report: {report}")
 
 
@@ -103,6 +108,17 @@ def show_sweeps(found: Iterable[sweep.Sweep]) -> None:
         )
         print(f"  a restart: {s.restart}")
         print(f"  {s.drifted} changed in AWS: repaired after {s.drift_seconds:.0f} s, {s.drift}")
+
+
+def show_lives(lived: Iterable[lives.Lives], onboarded: Iterable[lives.Onboarding]) -> None:
+    for each in lived:
+        print(f"the life of {each.tenants} tenants, with {each.name}: {each.calls} calls")
+        print(f"  {each.by_operation}")
+        print("  " + ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in each.seconds.items()))
+    for new in onboarded:
+        print(f"{new.tenants} new tenants, with {new.name}: Ready after {new.seconds:.0f} s")
+        print(f"  {new.calls_per_tenant:.2f} calls for each (at least {new.least_calls_per_tenant})")
+        print(f"  {new.by_operation}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

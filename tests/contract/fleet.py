@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from edgetenants_runtime.reconcile.steps import Next
@@ -25,6 +27,11 @@ class Member(Reconciled):
         self.fleet = fleet
         self.uid = obj["metadata"]["uid"]
         super().__init__(obj, fleet.aws)
+
+    @property
+    def external_name(self) -> str:
+        """That of its tenant in AWS."""
+        return str(self.stored["metadata"]["annotations"]["crossplane.io/external-name"])
 
     def _connect(self) -> Any:
         return self.connect(
@@ -106,6 +113,16 @@ class Fleet:
         self.pass_time(end - self.clock.now())
         return Counter(self.aws.journal)
 
+    def until(
+        self, done: Callable[[], bool], *, step: float = 1.0, longest: float = 600.0
+    ) -> tuple[Counter[str], float]:
+        """Let time pass until all is done; the calls that were made, and the seconds that it took."""
+        calls, began = Counter[str](), self.clock.now()
+        while not done():
+            assert self.clock.now() < began + longest, f"not done after {calls}"
+            calls += self.run(step)
+        return calls, self.clock.now() - began
+
     def pass_time(self, seconds: float) -> None:
         """Let time pass for the provider and in AWS."""
         if seconds > 0:
@@ -165,3 +182,43 @@ def _tenant(name: str) -> dict[str, Any]:
     )
     obj["metadata"]["name"] = name
     return obj
+
+
+@dataclass(frozen=True)
+class Life:
+    """The life of some tenants."""
+
+    calls: Counter[str]
+    """By operation."""
+    seconds: dict[str, float]
+    """Virtual seconds of each stage."""
+
+
+def life(fleet: Fleet, drifted: int = 5) -> Life:
+    """The tenants are created, changed, disabled by someone in AWS (only some), and deleted."""
+    members = list(fleet.members.values())
+    calls, seconds = Counter[str](), {}
+
+    def stage(name: str, done: Callable[[], bool]) -> None:
+        took, seconds[name] = fleet.until(done)
+        calls.update(took)
+
+    stage("create", lambda: fleet.ready() == {("True", "Available"): len(members)})
+    for member in members:
+        member.edit(parameters={"tenantName": member.uid, "tier": "gold"})
+        fleet.wake(member)
+    stage("change", lambda: all(_serves(each, tier="gold") for each in fleet.aws.tenants))
+    for member in members[:drifted]:
+        fleet.aws.edit(member.external_name, Enabled=False)
+    stage("repair", lambda: all(_serves(each) for each in fleet.aws.tenants))
+    for member in members:
+        member.delete()
+        fleet.wake(member)
+    stage("delete", lambda: not any(each.mr for each in members))
+    return Life(calls, seconds)
+
+
+def _serves(tenant: Any, **parameters: str) -> bool:
+    """Whether AWS has rolled out a tenant, enabled and with these parameters."""
+    has = {each["Name"]: each["Value"] for each in tenant["Parameters"]}
+    return tenant["Enabled"] and tenant["Status"] == "Deployed" and parameters.items() <= has.items()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.group import Group
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.contract.emulated import DISTRIBUTION
-from tests.contract.fleet import INTERVAL, Fleet
+from tests.contract.fleet import INTERVAL, Fleet, life
 
 pytestmark = pytest.mark.usefixtures("without_sockets")
 
@@ -196,38 +194,11 @@ def test_a_change_in_aws_before_a_deletion_is_not_missed(resting):
     assert "shop.t-007" in {each["Name"] for each in resting.aws.tenants}
 
 
-def until(fleet: Fleet, done) -> Counter[str]:
-    """Let time pass until all is done; the calls."""
-    calls, end = Counter[str](), fleet.clock.now() + 600.0
-    while not done():
-        assert fleet.clock.now() < end, "not done"
-        calls += fleet.run(1.0)
-    return calls
-
-
-def serves(tenant: Any, **parameters: str) -> bool:
-    """Whether AWS has rolled out a tenant, enabled and with these parameters."""
-    has = {each["Name"]: each["Value"] for each in tenant["Parameters"]}
-    return tenant["Enabled"] and tenant["Status"] == "Deployed" and parameters.items() <= has.items()
-
-
 class TestMotion:
     """Roll-outs, creations and deletions under way are followed by lists."""
 
     def test_the_life_of_twenty_tenants_takes_few_calls(self, small):
-        fleet = Fleet(small, 20, check_seconds=NEVER)
-        calls = until(fleet, lambda: fleet.ready() == {("True", "Available"): 20})
-        for member in fleet.members.values():
-            member.edit(parameters={"tenantName": member.uid, "tier": "gold"})
-            fleet.wake(member)
-        calls += until(fleet, lambda: all(serves(each, tier="gold") for each in small.tenants))
-        for number in range(5):
-            small.edit(f"shop.t-{number:03}", Enabled=False)
-        calls += until(fleet, lambda: all(serves(each, tier="gold") for each in small.tenants))
-        for member in fleet.members.values():
-            member.delete()
-            fleet.wake(member)
-        calls += until(fleet, lambda: not any(each.mr for each in fleet.members.values()))
+        calls = life(Fleet(small, 20, check_seconds=NEVER)).calls
         assert small.tenants == []
         assert sum(calls.values()) - calls["VerifyDnsConfiguration"] <= 200
 
