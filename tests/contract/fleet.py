@@ -11,6 +11,7 @@ from typing import Any
 
 from edgetenants_runtime.reconcile.steps import Next
 from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.sweep.sweeps import Sweeps
 from tests.contract.emulated import DISTRIBUTION, Emulated
@@ -52,8 +53,9 @@ class Fleet:
         *,
         sweeps: bool = True,
         check_seconds: float = DEEP_CHECK_SECONDS,
+        instruments: Instruments | None = None,
     ) -> None:
-        self.check_seconds = check_seconds
+        self.check_seconds, self.instruments = check_seconds, instruments or Instruments()
         self.aws, self.clock, self._with_sweeps = aws, aws.clock, sweeps
         self.members: dict[str, Member] = {}
         self.reconciles = 0
@@ -77,10 +79,16 @@ class Fleet:
         self._queue: list[tuple[float, int, str]] = []
         self._order = 0
         self.sweeps = Sweeps(
-            self.clock, INTERVAL, users=lambda _: len(self.members), wake=self._wake, threads=0
+            self.clock,
+            INTERVAL,
+            users=lambda _: len(self.members),
+            wake=self._wake,
+            tally=self.instruments.sweeps,
+            threads=0,
         )
         self.accounts = Accounts(
             self.clock,
+            self.instruments,
             sweeps=self.sweeps if self._with_sweeps else None,
             check_seconds=self.check_seconds,
         )

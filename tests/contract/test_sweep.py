@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import CloudFrontCalls
 from provider.cloudfront.aws.list_calls import CertificatePage
+from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.group import Group
 from provider.cloudfront.state.identity import OWNER_TAG
@@ -414,6 +416,28 @@ def test_the_dns_of_each_is_checked_every_ten_minutes(resting):
     resting.run(HOUR)
     checks = resting.run(HOUR)["VerifyDnsConfiguration"]
     assert 5 * TENANTS <= checks <= 7 * TENANTS
+
+
+def test_checks_and_lists_are_counted_apart(aws):
+    registry = CollectorRegistry()
+    fleet = Fleet(aws, 5, check_seconds=HOUR, instruments=Instruments(registry))
+
+    def counted(name: str) -> float:
+        return sum(
+            each.value for metric in registry.collect() for each in metric.samples if each.name == name
+        )
+
+    fleet.run(600.0)
+    names = ("edgetenants_aws_check_requests_total", "edgetenants_aws_sweep_requests_total")
+    before = [counted(name) for name in names]
+    calls = fleet.run(2 * HOUR)
+    checks = sum(count for operation, count in calls.items() if operation not in LISTS)
+    checks -= calls["GetConnectionGroup"] + calls["GetDistribution"] + calls["DescribeCertificate"]
+    assert [counted(name) - was for name, was in zip(names, before, strict=True)] == [
+        checks,
+        sum(calls[name] for name in LISTS),
+    ]
+    assert checks > calls["VerifyDnsConfiguration"] > 0
 
 
 def test_the_deep_check_of_each_takes_a_get(aws):

@@ -150,6 +150,15 @@ class SweepMetrics:
                 buckets=_SWEEP_SECONDS,
             )
         )
+        self._pages = _ByAccount(
+            Counter(
+                "edgetenants_aws_sweep_requests",
+                "Requests for pages of lists of the account's tenants, connection groups and pending "
+                "certificates.",
+                ("account",),
+                registry=registry,
+            )
+        )
         self._tenants = _ByAccount(
             Gauge(
                 "edgetenants_aws_listed_tenants",
@@ -161,8 +170,12 @@ class SweepMetrics:
 
     def keep_only(self, accounts: Collection[str]) -> None:
         """See CallMetrics.keep_only."""
-        for each in (self._seconds, self._tenants):
+        for each in (self._seconds, self._pages, self._tenants):
             each.keep_only(accounts)
+
+    def page(self, account: str) -> None:
+        """Count a request for a page."""
+        self._pages.labels(account).inc()
 
     def swept(self, account: str, outcome: str, seconds: float, tenants: int | None) -> None:
         """Record a sweep that ended, as complete or failed. `tenants`: None if it did not see all."""

@@ -70,6 +70,10 @@ class Wake(Protocol):
 class Tally(Protocol):
     """Measures sweeps."""
 
+    def page(self, account: str) -> None:
+        """A page is requested."""
+        ...
+
     def swept(self, account: str, outcome: str, seconds: float, tenants: int | None) -> None:
         """A sweep ended, as complete or failed, after seconds of the injected clock. `tenants` is the number
         of those that it saw; None if it did not see all."""
@@ -340,6 +344,8 @@ class Sweeps:
             words = f"the list took more than {_LONGEST * self._interval:.0f} s"
             raise AwsError("ListDistributionTenants", "Timeout", words)
         lists, asked, first = self._lists(known), self._clock.now(), not listing.marker
+        if self._tally is not None:
+            self._tally.page(known.account)
         try:
             if listing.has_groups:
                 self._read_certificates(known, listing, lists)

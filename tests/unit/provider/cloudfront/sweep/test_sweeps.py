@@ -81,6 +81,7 @@ class World:
         self.woken: list[Follower] = []
         self.changed: list[bool] = []
         self.tally: list[tuple[str, str, int | None]] = []
+        self.pages = 0
         self.sweeps = Sweeps(
             self.clock, INTERVAL, users=lambda _: self.users, wake=self._wake, tally=self, threads=0
         )
@@ -96,6 +97,10 @@ class World:
             memory=memory or self.memory,
             lists=lists or self.aws,
         )
+
+    def page(self, account: str) -> None:
+        assert account == ACCOUNT
+        self.pages += 1
 
     def swept(self, account: str, outcome: str, seconds: float, tenants: int | None) -> None:
         self.tally.append((account, outcome, tenants))
@@ -125,6 +130,7 @@ def world() -> World:
 def test_a_sweep_reads_every_page_and_the_groups_once(world):
     assert world.sweep() == INTERVAL
     assert world.aws.calls == ["tenants", "tenants", "tenants", "groups"]
+    assert world.pages == 4
     assert world.tally == [(ACCOUNT, "complete", 25)]
     assert all(world.inventory.watch(follower(n), tenant(n), 600) for n in range(25))
 
@@ -418,6 +424,9 @@ def test_its_own_threads_sweep_each_caller_when_it_is_due():
     clock, aws, swept = FakeClock(1000.0), Aws(5), threading.Semaphore(0)
 
     class Counted:
+        def page(self, *_):
+            pass
+
         def swept(self, *_):
             swept.release()
 
