@@ -4,7 +4,8 @@ Arguments select benchmarks: `python -m tests.bench emulator function cold-start
 
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
-[of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding]}.
+[of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding], "soaks": [of
+soak.Soak]}.
 """
 
 import json
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, crowd, emulator, function, lives, rotation, sweep
+from tests.bench import composition, crowd, emulator, function, lives, rotation, soak, sweep
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -22,11 +23,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "function": function.comparisons,
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
-SWEEP, LIVES = "sweep", "lives"
+SWEEP, LIVES, SOAK = "sweep", "lives", "soak"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -39,6 +40,7 @@ def main(names: Sequence[str]) -> None:
     swept = sweep.sweeps() if SWEEP in chosen else []
     lived = lives.lives() if LIVES in chosen else []
     onboarded = lives.onboardings() if LIVES in chosen else []
+    soaked = soak.soaks() if SOAK in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -50,6 +52,7 @@ def main(names: Sequence[str]) -> None:
         "sweeps": [asdict(s) for s in swept],
         "lives": [asdict(each) for each in lived],
         "onboardings": [asdict(each) for each in onboarded],
+        "soaks": [asdict(each) for each in soaked],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
@@ -58,6 +61,7 @@ def main(names: Sequence[str]) -> None:
     show_cold_starts(started)
     show_sweeps(swept)
     show_lives(lived, onboarded)
+    show_soaks(soaked)
     print(f"report: {report}")
 
 
@@ -119,6 +123,15 @@ def show_lives(lived: Iterable[lives.Lives], onboarded: Iterable[lives.Onboardin
         print(f"{new.tenants} new tenants, with {new.name}: Ready after {new.seconds:.0f} s")
         print(f"  {new.calls_per_tenant:.2f} calls for each (at least {new.least_calls_per_tenant})")
         print(f"  {new.by_operation}")
+
+
+def show_soaks(found: Iterable[soak.Soak]) -> None:
+    for each in found:
+        print(f"{each.days} days: {sum(each.events.values())} events, {each.renewed} renewed certificates")
+        print(f"  {each.events}")
+        print(f"  {each.calls}")
+        print(f"  missed: {each.missed or 'nothing'}")
+        print(f"  objects kept: {each.objects_by_day}, tenants: {each.tenants_by_day}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:
