@@ -38,7 +38,7 @@ _POLLS: Final = 10.0
 _LONGEST: Final = 600.0
 """A watched resource is reconciled after this many poll intervals, at most this many seconds or one poll
 interval, and when its DNS is to be checked: no list shows that."""
-_FOLLOWED: Final = 300.0
+_FOLLOWED: Final = 120.0
 """Seconds after which a resource in motion is reconciled if no list has shown what it waits for."""
 _FIRST: Final = 1.0
 _SPREAD: Final = 4.0
