@@ -316,8 +316,8 @@ PROVIDER_DELETIONS = (
     Mutation(
         "what was disabled for a deletion stays dark",
         "cloudfront/clients/skeleton.py",
-        "raise self._waiting(mr, seen, there, words).but(status=begun) from error",
-        "raise self._waiting(mr, seen, there, words) from error",
+        "        return self._waiting(mr, seen, effects.there, words).but(status=self._begun(mr))\n",
+        "        return self._waiting(mr, seen, effects.there, words)\n",
         "deletionProtection that is set in time saves the tenant, but not its visitors",
         (_HELD,),
     ),

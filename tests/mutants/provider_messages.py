@@ -182,10 +182,10 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a disabled tenant is told as deleted",
         "cloudfront/clients/skeleton.py",
-        "        raise self._waiting(mr, seen, there, words).but(status=begun) from error\n",
+        "            raise self._disabled(mr, seen, effects) from error\n",
         (
-            "        still = conditions.removing(noun(mr), there)\n"
-            "        return Change(conditions=still, requeue_after=5.0, message=words)\n"
+            "            still = conditions.removing(noun(mr), there)\n"
+            "            return Change(conditions=still, requeue_after=5.0, message=story)\n"
         ),
         "an event says DeletedExternalResource of what is there",
         (_WAITING,),

@@ -17,6 +17,7 @@ from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_deletions import PROVIDER_DELETIONS
 from tests.mutants.provider_edits import PROVIDER_EDITS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
+from tests.mutants.provider_following import PROVIDER_FOLLOWING
 from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
 from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_held_domains import PROVIDER_HELD_DOMAINS
@@ -93,6 +94,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_DELETIONS,
             *PROVIDER_EDITS,
             *PROVIDER_FAULTS,
+            *PROVIDER_FOLLOWING,
             *PROVIDER_GROUP_SAFETY,
             *PROVIDER_GUARDS,
             *PROVIDER_HELD_DOMAINS,

@@ -640,7 +640,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.code == "ResourceNotDisabled" and not (there.enabled or there.deployed):
             self._memory.refused_deletions.note_early(mr.kind)
         if story:
-            raise self._disabled(mr, seen, effects).but(status=begun) from error
+            raise self._disabled(mr, seen, effects) from error
         raise self._waiting(mr, seen, there, self._awaiting(mr, there)).but(status=begun) from error
 
     def _disabled(self, mr: Managed, seen: Seen, effects: Effects[Seen]) -> NotYet:
