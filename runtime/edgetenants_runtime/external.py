@@ -108,7 +108,8 @@ class Observation:
     watched_for: float | None = None
     """For that many seconds of the injected clock, the client itself notices changes of the external resource
     and has it reconciled (`Controller.enqueue`). Until then, the runtime does not poll it, even if that is
-    later than the poll interval or `poll_after`. Ignored if the resource is updated."""
+    later than the poll interval or `poll_after`. It polls it then, and without `poll_after` not sooner than
+    after the poll interval. Ignored if the resource is updated."""
     creation_record: Mapping[str, str] = field(default_factory=dict)
     """Annotations to record before a creation, such as the account that it goes to. The runtime writes them
     with the external-create-pending annotation. A client that sets them calls `announce` in `create`, and its

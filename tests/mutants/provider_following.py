@@ -68,8 +68,8 @@ PROVIDER_FOLLOWING = (
     Mutation(
         "a list from before a write ends the wait",
         _INVENTORY,
-        "        return not watch.motion.gone and self._counts(row) and not agree(row.seen, watch.motion.seen)",
-        "        return not watch.motion.gone and not agree(row.seen, watch.motion.seen)",
+        "self._counts(row) and (watch.motion.gone or not agree(row.seen, watch.motion.seen))",
+        "(watch.motion.gone or not agree(row.seen, watch.motion.seen))",
         "a resource is reconciled for nothing after each write",
         (_OF_INVENTORY,),
     ),

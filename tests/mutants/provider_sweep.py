@@ -198,7 +198,7 @@ PROVIDER_SWEEP = (
     Mutation(
         "what the provider deleted is missing",
         _INVENTORY,
-        " and self._writes.last(seen.id) <= now - _MISSING_SECONDS:\n",
+        " and not self._removed(seen.id):\n",
         ":\n",
         "a namespace that deletes its tenants keeps one of another namespace from being recreated",
         (_OF_INVENTORY,),

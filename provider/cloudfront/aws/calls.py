@@ -184,7 +184,10 @@ class CloudFrontCalls(CertificateCalls, DomainCalls, GroupCalls, ListCalls):
         with as_aws_errors("CreateDistributionTenant"):
             answer = self._cloudfront.create_distribution_tenant(**creation(tenant))
         with reading("CreateDistributionTenant"):
-            return observed.tenant(answer["DistributionTenant"], answer["ETag"])
+            made = observed.tenant(answer["DistributionTenant"], answer["ETag"])
+        with self.writing(made.id):
+            # A list from before does not show it.
+            return made
 
     def update_tenant(
         self,

@@ -41,6 +41,7 @@ from provider.cloudfront.lifecycle import conditions
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, ROLL_OUT_SECONDS, Action, Effects, Wait, run
 from provider.cloudfront.lifecycle.assessment import Assessed, attempt, is_ineffective
 from provider.cloudfront.lifecycle.report import Shown, offered
+from provider.cloudfront.memory.schedules import DEEP_REQUESTS
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names, name_keys
 from provider.cloudfront.safety.dependencies import Dependencies
@@ -53,9 +54,8 @@ from provider.cloudfront.state.observed import Observed
 __all__ = ["Kind", "Skeleton"]
 
 _CONFLICT_TRIES: Final = 2
-_DEEP_REQUESTS: Final = 3
-"""Of a deep check: the external resource, its tags, and its certificate."""
 _GONE_ALREADY: Final = "already deleted in AWS"
+_AGAIN: Final = 0.1
 _DELETED_SECONDS: Final = 1.0
 """The first pause before the provider looks whether what it deleted is gone."""
 _LAG_SECONDS: Final = 30.0
@@ -298,7 +298,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """Whether this reconcile also reads what the Get does not show, such as tags."""
         due = self._memory.deep_checks.is_due(mr.uid)
         if due:
-            self._memory.dns_turns.spent(_DEEP_REQUESTS)
+            self._memory.dns_turns.spent(DEEP_REQUESTS)
         return due
 
     def _deep_look_done(self, mr: Managed, due: bool) -> None:
@@ -405,7 +405,12 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _made_meanwhile(self, mr: Managed) -> NotYet:
         words = f"{noun(mr)} {mr.external_name} already exists; checking its owner tag"
-        return NotYet(words, after=self._memory.unseen.next(mr.uid), made_nothing=False)
+        after = self._memory.unseen.next(mr.uid)
+        return NotYet(words, after=after, made_nothing=self._is_anothers(mr))
+
+    def _is_anothers(self, mr: Managed) -> bool:
+        """Whether the one that AWS refuses to create again was certainly not created for this resource."""
+        return False
 
     def _made(self, mr: Managed, asked: Wanted, seen: Seen) -> State:
         """Its state right after a creation with `asked`."""
@@ -439,7 +444,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._memory.contentions.note(mr.uid)
         # `serving` is from this observation, not from the stored status: a disabled one does not serve yet.
         shown = self._shown(mr, after, served=serving, written=True)
-        self._answered(effects.there)
+        if effects.there.etag != before.etag:
+            self._answered(effects.there)
         seconds = self._followed(mr, effects.there, self._look_at_change(mr, before))
         change = _change(shown, f"{drift}{effects.message}{unchecked}", seconds)
         return replace(change, drifted=guards.contended(mr, self._account) if drift else "")
@@ -472,6 +478,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._wrote(mr, state, effects)
             if not effects.error.conflict or not tries_left:
                 return effects
+            if self._is_listed:
+                # The list was old. The checks of the change were about the state before, so they begin again.
+                words = f"{noun(mr)} {state.seen.name} changed in AWS since the last list; reading it again"
+                raise NotYet(words, after=_AGAIN, quiet=True)
             state = self._look_again(mr, state)
         raise AssertionError("unreachable: the last try returns")
 
@@ -659,8 +669,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         """The error while its deletion waits. `seen`: as observed before; `there`: as it is now."""
         steady = _LAG_SECONDS if seen.deployed else ROLL_OUT_SECONDS
         seconds = self._memory.deletions.pause(mr.uid, _shown(seen), LOOK_AGAIN, steady=steady)
-        seconds = seconds if there.deployed else self._followed(mr, there, seconds)
-        return NotYet(words, after=seconds, conditions=conditions.removing(noun(mr), there))
+        after = self._followed(mr, there, seconds)
+        return NotYet(words, after=after, conditions=conditions.removing(noun(mr), there))
 
     def _begun(self, mr: Managed) -> Mapping[str, Any]:
         """The status of what the provider has just disabled in order to delete it."""

@@ -47,7 +47,7 @@ from provider.cloudfront.state.desired import Tenant
 from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
-from provider.cloudfront.sweep.look import TenantLook
+from provider.cloudfront.sweep.look import FOLLOWED, TenantLook
 from provider.cloudfront.tenant import assessment, conditions, parts, plan, report, unset_settings
 from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
@@ -121,10 +121,10 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if not isinstance(seen.state, Assessment) or seen.state.differs:
             return seen
         tenant = seen.state.seen
-        if not tenant.deployed:
-            every = seen.poll_after or LOOK_AGAIN
-            return replace(seen, watched_for=self._tenant.follow(mr, tenant, every))
         certificate = _awaited(seen)
+        if not tenant.deployed:
+            every, longest = seen.poll_after or LOOK_AGAIN, _longest(mr, tenant)
+            return replace(seen, watched_for=self._tenant.follow(mr, tenant, every, longest=longest))
         if not (certificate or _is_at_rest(seen)):
             return seen
         group = self._dns.group(mr, tenant.connection_group_id)
@@ -140,7 +140,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         self._tenant.wrote(there)
 
     def _followed(self, mr: Managed, there: ObservedTenant, seconds: float, *, gone: bool = False) -> float:
-        return self._tenant.follow(mr, there, seconds, gone=gone) or seconds
+        if there.deployed and not gone:
+            return seconds
+        return self._tenant.follow(mr, there, seconds, gone=gone, longest=_longest(mr, there)) or seconds
+
+    def _is_anothers(self, mr: Managed) -> bool:
+        return self._tenant.exists(mr)
 
     @property
     def _is_listed(self) -> bool:
@@ -361,6 +366,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             yield replace(state, todo=part, request=request, moves=NO_MOVES)
 
     def _wrote(self, mr: Managed, state: Assessment, effects: Effects[ObservedTenant]) -> None:
+        self._tenant.moved(state.moves.sources)
         self._memory.holders.changed(set(effects.there.domains) ^ set(state.seen.domains))
         request = state.request or state.asked.certificate_request
         if effects.requested and request:
@@ -380,6 +386,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _after(self, mr: Managed, before: Assessment, effects: Effects[ObservedTenant]) -> Assessment:
         certificate, request = before.certificate, before.asked.certificate_request
+        self._tenant.moved(before.moves.sources)
         self._memory.holders.changed(set(effects.there.domains) ^ set(before.seen.domains))
         if effects.requested and request:
             certificate = certificates.requested(certificate, request)
@@ -410,6 +417,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             taken = self._checks.taken(mr, target, effects.there, error, serving=serving)
             return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
+
+
+def _longest(mr: Managed, tenant: ObservedTenant) -> float:
+    """Seconds for which the sweeps may follow a roll-out. A certificate may be issued meanwhile, and no list
+    of tenants shows that."""
+    attached = tenant.customizations.certificate_arn is not None
+    waits = mr.for_provider.get("managedCertificateRequest") and not attached and not mr.deleted
+    return certificates.LOOK_AT_CERTIFICATE if waits else FOLLOWED
 
 
 def _awaited(seen: Observation) -> str | None:

@@ -112,7 +112,7 @@ class AccountMemory:
         self.vanished = Vanished(clock, today)
         self.unseen = BackOff(_FIRST_CHECK)
         """For an object that AWS says exists but does not return."""
-        self.deep_checks = DeepChecks(clock, today, check_seconds)
+        self.deep_checks = DeepChecks(clock, today, check_seconds, rate)
         self.dns_turns = DnsTurns(clock, rate, check_seconds)
         self.attempts = UpdateAttempts()
         self.parts = AppliedParts()

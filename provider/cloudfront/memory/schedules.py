@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import random
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
 from edgetenants_runtime.clock import Clock, utc_now
+from provider.cloudfront.aws.pacing.rates import DEFAULT_RATE
 
-__all__ = ["DEEP_CHECK_SECONDS", "DeepChecks", "DnsTurns", "share"]
+__all__ = ["DEEP_CHECK_SECONDS", "DEEP_REQUESTS", "DeepChecks", "DnsTurns", "share"]
 
 DEEP_CHECK_SECONDS: Final = 24 * 3600.0
 """By default, the longest interval between checks of what a tenant's own description does not show, such as
@@ -33,6 +35,12 @@ _RETRY_SECONDS: Final = 600.0
 """The interval between tries of a deep check that fails."""
 _DNS_SECONDS: Final = 600.0
 """The interval between DNS checks of a served tenant, if there are few tenants."""
+DEEP_REQUESTS: Final = 3
+"""Of a deep check: the external resource, its tags, and its certificate."""
+_DEEP_SHARE: Final = 0.2
+"""The share of the rate for deep checks. With more tenants than it is enough for, they come later."""
+_BURST_SECONDS: Final = 60.0
+"""The share of so much time may be used at once."""
 _DNS_SHARE: Final = 0.1
 """The share of the rate for these checks; most of the rate is for changes."""
 _WAITING_SHARE: Final = 0.2
@@ -47,11 +55,18 @@ class DeepChecks:
     """
 
     def __init__(
-        self, clock: Clock, today: Callable[[], datetime] = utc_now, seconds: float = DEEP_CHECK_SECONDS
+        self,
+        clock: Clock,
+        today: Callable[[], datetime] = utc_now,
+        seconds: float = DEEP_CHECK_SECONDS,
+        rate: Callable[[], float] = lambda: DEFAULT_RATE,
     ) -> None:
         """`today` is read once: a wall clock that is wrong moves the turns, and nothing else. `seconds` is
-        the longest interval between two checks."""
-        self._clock = clock
+        the longest interval between two checks, if `rate`, the permitted requests per second, is enough for
+        that."""
+        self._clock, self._rate = clock, rate
+        self._paid = float("-inf")
+        """Until when the checks so far have used their share of the rate."""
         self.seconds = seconds
         self._between = _TURN_SHARE * seconds
         self._ahead = today().timestamp() - clock.now()
@@ -67,8 +82,9 @@ class DeepChecks:
             due = self._next.get(uid)
             if due is None:
                 due = self._next[uid] = self._first(uid, now)
-            if now < due:
+            if now < due or not self._has_share(now):
                 return False
+            self._paid = max(self._paid, now) + DEEP_REQUESTS / (_DEEP_SHARE * self._rate())
             self._next[uid] = now + min(_RETRY_SECONDS, self._until_turn(uid, now))
             return True
 
@@ -76,13 +92,16 @@ class DeepChecks:
         """Whether `is_due` would return True now."""
         with self._lock:
             due = self._next.get(uid)
-            return due is not None and self._clock.now() >= due
+            return due is not None and self._clock.now() >= due and self._has_share(self._clock.now())
 
     def done(self, uid: str) -> None:
         """The deep check that was due has read everything."""
         now = self._clock.now()
         with self._lock:
             self._next[uid] = now + self._until_turn(uid, now)
+
+    def _has_share(self, now: float) -> bool:
+        return self._paid <= now + _BURST_SECONDS
 
     def _first(self, uid: str, now: float) -> float:
         turn = now + self._until_turn(uid, now)
@@ -118,13 +137,16 @@ class DnsTurns:
         self._last_turn = float("-inf")
         self._waiting: dict[str, float] = {}
         """The turns of tenants whose domains are not served."""
-        self._last_waiting = float("-inf")
+        self._taken: list[float] = []
+        """The same, sorted."""
 
     def spent(self, requests: int) -> None:
         """Note that other checks make so many requests: the turns of served tenants come later."""
         now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
         with self._lock:
-            self._last_turn = max(self._last_turn, now) + requests * between
+            # At most one round of all tenants later: these checks may take more than their share.
+            latest = now + _DNS_SECONDS + between * len(self._turns)
+            self._last_turn = min(max(self._last_turn, now) + requests * between, latest)
 
     def checked(self, uid: str) -> None:
         """Note that the DNS of a tenant is checked out of turn, as a user requested it."""
@@ -139,11 +161,11 @@ class DnsTurns:
         with self._lock:
             turn = self._waiting.get(uid)
             if turn is None and not never:
-                turn = self._waiting[uid] = self._turn_of_waiting(now + share(uid) * every, between)
+                turn = self._wait(uid, now + share(uid) * every, between)
             if turn is not None and now < turn:
                 return False
             self._verified[uid] = now
-            self._waiting[uid] = self._turn_of_waiting(now + every, between)
+            self._wait(uid, now + every, between)
             return True
 
     def is_due(self, uid: str, longest: float, *, never: bool) -> bool:
@@ -152,7 +174,7 @@ class DnsTurns:
         that the checks would take more than a tenth of the rate."""
         now, between = self._clock.now(), 1 / (_DNS_SHARE * self._rate())
         with self._lock:
-            self._waiting.pop(uid, None)
+            self._waits_no_more(uid)
             turn = self._turns.get(uid)
             if turn is None and not never:
                 # A restart costs nothing.
@@ -178,7 +200,7 @@ class DnsTurns:
         with self._lock:
             self._verified.pop(uid, None)
             self._turns.pop(uid, None)
-            self._waiting.pop(uid, None)
+            self._waits_no_more(uid)
             self._not_yet.discard(uid)
 
     def _shuffle_in(self, uid: str) -> None:
@@ -192,9 +214,21 @@ class DnsTurns:
         if other in self._not_yet:
             self._turns[uid], self._turns[other] = self._turns[other], self._turns[uid]
 
-    def _turn_of_waiting(self, earliest: float, between: float) -> float:
-        self._last_waiting = max(earliest, self._last_waiting + between)
-        return self._last_waiting
+    def _wait(self, uid: str, earliest: float, between: float) -> float:
+        """Give it the first turn from then on that is as far from those of the others."""
+        self._waits_no_more(uid)
+        turn, place = earliest, bisect_right(self._taken, earliest - between)
+        while place < len(self._taken) and self._taken[place] < turn + between:
+            turn = self._taken[place] + between
+            place += 1
+        self._taken.insert(place, turn)
+        self._waiting[uid] = turn
+        return turn
+
+    def _waits_no_more(self, uid: str) -> None:
+        turn = self._waiting.pop(uid, None)
+        if turn is not None:
+            del self._taken[bisect_left(self._taken, turn)]
 
     def _turn(self, earliest: float, between: float) -> float:
         self._last_turn = max(earliest, self._last_turn + between)

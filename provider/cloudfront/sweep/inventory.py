@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf, nextafter
@@ -48,8 +48,11 @@ _CERTIFICATE_SECONDS: Final = 900.0
 """For this long after a resource last asked for them, pending certificates are listed."""
 _SPACED: Final = 10.0
 """Seconds between two lists that a resource in motion wants, at least. The first one comes sooner."""
-_OVERDUE: Final = 0.5
-"""Of a period: the resource polls if a list that it wants does not come for so long."""
+_FIRST: Final = 5.0
+"""Seconds after which the first one comes, at least."""
+_OVERDUE: Final = 30.0
+"""The resource is polled if a list that it wants does not come for so many seconds, or three times as long as
+the last list took."""
 _SAMPLE: Final = 200
 """How many other tenants are read when one is gone. If two percent of ten thousand were gone, too, four of
 these would be."""
@@ -87,19 +90,30 @@ class Inventory:
     """The tenants of an account, as one caller may list them. Thread-safe. All times are on one clock."""
 
     def __init__(
-        self, clock: Clock, writes: Writes, interval: float, *, longest: float = DEEP_CHECK_SECONDS
+        self,
+        clock: Clock,
+        writes: Writes,
+        interval: float,
+        *,
+        longest: float = DEEP_CHECK_SECONDS,
+        removed: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`interval` is the shortest time between two sweeps, in seconds. Lists may confirm the same Get, or
-        the record in status, for `longest` seconds."""
+        the record in status, for `longest` seconds. `removed` returns whether this process deleted the tenant
+        with that id."""
+        self._removed = removed
         self._confirmed_seconds = longest
         self._clock, self._writes, self._interval = clock, writes, interval
         self._lock = threading.Lock()
         self._rows: dict[str, _Row] = {}
         self._ids: dict[str, str] = {}
         """Ids by name."""
-        self._got: dict[str, _Got] = {}
+        self._got: OrderedDict[str, _Got] = OrderedDict()
+        """The one that was noted first is first."""
         self._absent: OrderedDict[str, float] = OrderedDict()
         """By name: when a Get was sent that did not find it. A list may show it for a while."""
+        self._existing: OrderedDict[str, None] = OrderedDict()
+        """Names that AWS refused to create as they exist; a list may not show them yet."""
         self._missing: dict[str, float] = {}
         """By name of a tenant that was watched and that lists show no more: since when."""
         self._generations: dict[str, int] = {}
@@ -117,6 +131,8 @@ class Inventory:
         self._certificates_wanted = float("-inf")
         """When a resource last waited for one."""
         self._period = interval
+        self._took = 0.0
+        """Seconds that the last complete sweep took."""
         self._swept = float("-inf")
         """When the last complete sweep began."""
         self._opened = clock.now()
@@ -219,7 +235,24 @@ class Inventory:
     def lacks(self, name: str) -> bool:
         """Whether a recent list of all tenants has none with this name, or with this id."""
         with self._lock:
-            return not (self._is_late() or name in self._ids or name in self._rows)
+            known = name in self._ids or name in self._rows or name in self._existing
+            return not (known or self._is_late())
+
+    def exists(self, name: str) -> None:
+        """Note that AWS refused to create a tenant of this name, as there is one."""
+        with self._lock:
+            self._existing[name] = None
+            self._existing.move_to_end(name)
+            while len(self._existing) > _MOST_ABSENT:
+                self._existing.popitem(last=False)
+
+    def moved(self, domains: Container[str]) -> None:
+        """Note that these domains were moved between tenants: what was read of the others is outdated."""
+        with self._lock:
+            for id_ in [
+                id_ for id_, got in self._got.items() if any(each in domains for each in got.seen.domains)
+            ]:
+                del self._got[id_]
 
     def has_gone(self, id_: str, name: str) -> bool:
         """Whether a recent list of all tenants lacks the one with this id, and has none with this name. The
@@ -236,7 +269,12 @@ class Inventory:
             last = self._got.get(seen.id)
             if not self._is_idle() and (last is None or last.asked <= asked):
                 self._got[seen.id] = _Got(seen, asked)
+                self._got.move_to_end(seen.id)
                 self._generations.pop(seen.id, None)
+            # Lists may fail for weeks, and then nothing else shows what is gone.
+            old = asked - self._confirmed_seconds
+            while self._got and next(iter(self._got.values())).asked < old:
+                self._got.popitem(last=False)
 
     def wrote(self, seen: ObservedTenant) -> None:
         """Note what AWS answered to the last write of this process."""
@@ -252,6 +290,7 @@ class Inventory:
         """Note that a Get that was sent at `asked` did not find a tenant with this name."""
         with self._lock:
             self._missing.pop(name, None)
+            self._existing.pop(name, None)
             self._absent[name] = asked
             self._absent.move_to_end(name)
             while len(self._absent) > _MOST_ABSENT:
@@ -299,20 +338,22 @@ class Inventory:
             gone: it waits until no list shows the tenant.
         """
         with self._lock:
-            now = self._clock.now()
-            moving, row = self._watchers.moves(follower, now, every), self._rows.get(seen.id)
+            now, row = self._clock.now(), self._rows.get(seen.id)
+            moving = self._watchers.moves(follower, now)
             if not 0 < self._pages <= moving or self._failed or self._is_late():
                 return None
-            if row and not gone and self._counts(row) and not agree(row.seen, seen):
+            if not gone and not self._may_show(row, seen):
                 return None
-            motion = Motion(seen, max(every, _SPACED), now + every, gone)
-            self._watchers.add(follower, Watch(seen.id, None, now + seconds, motion))
-            return every
+            first = max(every, _FIRST)
+            motion = Motion(seen, max(every, _SPACED), now + first, gone)
+            # The runtime reconciles it in time, if no list does.
+            self._watchers.add(follower, Watch(seen.id, None, now + 2 * seconds, motion))
+            return first
 
     def unwatch(self, follower: Follower) -> None:
         """A resource is being reconciled, or exists no more."""
         with self._lock:
-            self._watchers.drop(follower)
+            self._watchers.reconciles(follower)
 
     def doubt(self) -> list[Follower]:
         """A tenant is gone, perhaps with many others. Returns some watched resources whose tenants are to be
@@ -367,7 +408,7 @@ class Inventory:
             now = self._clock.now()
             self._swept, self._pages = began, pages
             self._failed = self._refused = self._unused = False
-            longest = _LONGEST_PERIOD * self._interval
+            longest, self._took = _LONGEST_PERIOD * self._interval, now - began
             self._period = min(longest, max(self._interval, 2 * (now - began)))
             for row in [row for row in self._rows.values() if row.asked < began]:
                 self._forget(row.seen, now)
@@ -380,7 +421,8 @@ class Inventory:
             # They were reconciled meanwhile, or exist no more.
             self._watchers.wake(lambda watch: watch.until < now)
             self._watchers.listed(began)
-            return self._watchers.wake(lambda watch: self._is_lacking(watch, began))
+            lacking = self._watchers.wake(lambda watch: self._is_lacking(watch, began))
+            return lacking + self._watchers.few(pages)
 
     def failed(self, *, refused: bool = False) -> None:
         """Note that a sweep did not succeed, or that AWS `refused` it."""
@@ -391,9 +433,9 @@ class Inventory:
         """Return the resources that have to be polled from now on: those in motion for which a list does not
         come, and all if the last list is too old."""
         with self._lock:
-            return (
-                self._watchers.wake(lambda _: True) if self._is_late() else self._watchers.wake(self._waits)
-            )
+            if self._is_late():
+                return self._watchers.wake(lambda _: True)
+            return self._watchers.wake(self._waits)
 
     def close(self) -> list[Follower]:
         """Forget all lists, as no more sweeps come for now. Returns all watched resources."""
@@ -457,14 +499,21 @@ class Inventory:
         changed = last is not None and not agree(row.seen, last.seen)
         woken = [each for each, watch in self._watchers.of(id_) if self._is_news(row, watch, changed=changed)]
         for follower in woken:
-            self._watchers.drop(follower)
+            self._watchers.reconciles(follower)
         return woken
 
     def _is_news(self, row: _Row, watch: Watch, *, changed: bool) -> bool:
         """Whether a row shows what a resource waits for. `changed`: the last row showed something else."""
         if watch.motion is None:
             return changed
-        return not watch.motion.gone and self._counts(row) and not agree(row.seen, watch.motion.seen)
+        # A list that still shows a deleted tenant lags behind.
+        return self._counts(row) and (watch.motion.gone or not agree(row.seen, watch.motion.seen))
+
+    def _may_show(self, row: _Row | None, seen: ObservedTenant) -> bool:
+        """Whether lists may show how a tenant goes on from here: the last one does not lag behind."""
+        if row is None:
+            return self._swept <= self._writes.last(seen.id)
+        return not self._counts(row) or agree(row.seen, seen)
 
     def _is_lacking(self, watch: Watch, began: float) -> bool:
         """Whether the list that began then lacks a tenant, and not only because it is too old for it."""
@@ -472,13 +521,12 @@ class Inventory:
 
     def _waits(self, watch: Watch) -> bool:
         """Whether the list that a resource in motion wants does not come."""
-        late = self._clock.now() - _OVERDUE * self._period
+        late = self._clock.now() - max(_OVERDUE, 3 * self._took)
         return watch.motion is not None and (self._failed or watch.motion.due < late)
 
     def _forget(self, seen: ObservedTenant, now: float) -> None:
         del self._rows[seen.id]
-        if self._watchers.of(seen.id) and self._writes.last(seen.id) <= now - _MISSING_SECONDS:
-            # The provider did not delete it itself.
+        if self._watchers.of(seen.id) and not self._removed(seen.id):
             self._missing[seen.name] = now
         if self._ids.get(seen.name) == seen.id:
             # Otherwise, a new tenant has the name.

@@ -9,7 +9,7 @@ whether one that is gone is the only one (memory/vanishing.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final
@@ -32,13 +32,13 @@ from provider.cloudfront.sweep.inventory import Confirmed
 from provider.cloudfront.sweep.sweeps import Swept
 from provider.cloudfront.sweep.watching import Follower
 
-__all__ = ["TenantLook"]
+__all__ = ["FOLLOWED", "TenantLook"]
 
 _POLLS: Final = 10.0
 _LONGEST: Final = 600.0
 """A watched resource is reconciled after this many poll intervals, at most this many seconds or one poll
 interval, and when its DNS is to be checked: no list shows that."""
-_FOLLOWED: Final = 120.0
+FOLLOWED: Final = 120.0
 """Seconds after which a resource in motion is reconciled if no list has shown what it waits for."""
 _FIRST: Final = 1.0
 _SPREAD: Final = 4.0
@@ -54,6 +54,8 @@ class TenantLook:
         self._swept, self._memory, self._poll_seconds = swept, memory, poll_seconds
         self._afresh = False
         self._gone = False
+        self._is_first = False
+        """A list shows that the name is free, and nothing was ever tried."""
         self.confirmed: Confirmed | None = None
         """What the last look found without a call; None if it took one."""
 
@@ -111,13 +113,34 @@ class TenantLook:
         if self._swept is not None:
             self._swept.inventory.wrote(replace(seen, tags=None))
 
-    def follow(self, mr: Managed, seen: ObservedTenant, every: float, *, gone: bool = False) -> float | None:
+    def moved(self, domains: Container[str]) -> None:
+        """Note that domains were moved between tenants."""
+        if self._swept is not None:
+            self._swept.inventory.moved(domains)
+
+    def exists(self, mr: Managed) -> bool:
+        """Note that AWS refused to create a second tenant of that name. Return whether that was the first try
+        of all to create one, so that nothing was made."""
+        if self._swept is not None:
+            self._swept.inventory.exists(str(mr.external_name))
+        return self._is_first
+
+    def follow(
+        self,
+        mr: Managed,
+        seen: ObservedTenant,
+        every: float,
+        *,
+        gone: bool = False,
+        longest: float = FOLLOWED,
+    ) -> float | None:
         """Have the sweeps watch a tenant that is being rolled out, or that is `gone`, as its deletion was
-        accepted. Return for how many seconds they do. None: it has to be polled, after `every` seconds."""
+        accepted. Return for how many seconds they do, at most `longest`. None: it has to be polled, after
+        `every` seconds."""
         if self._swept is None or POLL_INTERVAL in mr.annotations or self._afresh or self._is_deciding():
             return None
-        followed = self._swept.follow(_follower(mr), seen, _FOLLOWED, every, gone=gone)
-        return _FOLLOWED if followed else None
+        followed = self._swept.follow(_follower(mr), seen, longest, every, gone=gone)
+        return longest if followed else None
 
     def is_no_longer_pending(self, arn: str | None) -> bool:
         """Whether lists show that a certificate is not pending any more."""
@@ -131,6 +154,7 @@ class TenantLook:
             absent = deleted and swept.inventory.has_gone(id_, str(mr.external_name))
         else:
             absent = _is_new(mr) and not is_requested(mr) and swept.inventory.lacks(str(mr.external_name))
+            self._is_first = absent
         if absent:
             raise AwsError("ListDistributionTenants", "EntityNotFound", "no list shows the tenant")
 

@@ -52,7 +52,8 @@ _FIRST_RETRY: Final = 0.25
 """Intervals until a sweep that failed is tried again; they double. So one failure makes no list too old."""
 _LONGEST_RETRY: Final = 600.0
 _WATCHED: Final = 0.25
-"""Intervals between two looks of the watchdog."""
+_WATCHED_SECONDS: Final = 15.0
+"""Intervals between two looks of the watchdog, and seconds at most."""
 _OF_GROUPS: Final = 0.9
 """Intervals after which a list of tenants is followed by one of the connection groups."""
 _THROTTLED_SECONDS: Final = 2.0
@@ -122,6 +123,8 @@ class _Caller:
     groups_listed: float = float("-inf")
     """When the last sweep with connection groups began."""
     learned: float = 0.0
+    resting_until: float = float("-inf")
+    """A list that takes long is followed by a pause as long."""
     due: float = 0.0
     """When the next round is due."""
     failures: int = 0
@@ -176,7 +179,11 @@ class Sweeps:
             if known is None or new:
                 left += [known] if known else []
                 inventory = Inventory(
-                    self._clock, memory.writes, self._interval, longest=memory.deep_checks.seconds
+                    self._clock,
+                    memory.writes,
+                    self._interval,
+                    longest=memory.deep_checks.seconds,
+                    removed=memory.vanished.was_removed,
                 )
                 known = self._callers[caller] = _Caller(account, inventory, memory, due=self._clock.now())
             known.configs[uid] = config
@@ -260,7 +267,7 @@ class Sweeps:
 
     def _watch(self) -> None:
         while True:
-            pause(self._clock, _WATCHED * self._interval)
+            pause(self._clock, min(_WATCHED * self._interval, _WATCHED_SECONDS))
             try:
                 self.check()
             except Exception:  # noqa: BLE001 - the watchdog must go on
@@ -269,11 +276,12 @@ class Sweeps:
     def _list_within(self, caller: Hashable, seconds: float) -> None:
         """Resources in motion want a list of tenants within that time."""
         with self._lock:
-            known, due = self._callers.get(caller), self._clock.now() + seconds
+            known, now = self._callers.get(caller), self._clock.now()
+            due = max(now + seconds, known.resting_until if known else now)
             if known is None or known.due <= due or known.listing is not None:
                 return
             known.due = due
-        self._queue.add_after(caller, seconds)
+        self._queue.add_after(caller, due - now)
 
     def _home(self, caller: Hashable) -> Hashable:
         """The namespace of a caller's configs; "" if one of them is cluster-scoped."""
@@ -325,12 +333,14 @@ class Sweeps:
         except AwsError as error:
             if (error.throttled or error.code == PAUSED) and not self._is_too_long(listing):
                 known.listing = listing
+                self._wake(known.inventory.overdue(), changed=False)
                 return min(max(error.after or _THROTTLED_SECONDS, 0.1), self._interval)
             return self._refused(known, error)
         self._completed(known, listing)
         now = self._clock.now()
         # A list that takes long leaves half of the time to other calls.
-        wanted = max(known.inventory.wanted, 2 * now - listing.began)
+        known.resting_until = 2 * now - listing.began
+        wanted = max(known.inventory.wanted, known.resting_until)
         return max(0.0, min(listing.began + known.inventory.period, wanted) - now)
 
     def _listing(self, known: _Caller) -> Listing:

@@ -19,8 +19,8 @@ from provider.cloudfront.state.observed import ObservedTenant
 
 __all__ = ["Follower", "Motion", "Watch", "Watchers"]
 
-_COUNTED: Final = 2.0
-"""A resource in motion counts for this many of its own pauses after it was last reconciled."""
+_COUNTED: Final = 600.0
+"""Seconds after which a resource in motion counts no more if it was not reconciled: it may be gone."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Watchers:
         """The one that was watched first is first."""
         self._by_id: defaultdict[str, set[Follower]] = defaultdict(set)
         self._moving: OrderedDict[Follower, float] = OrderedDict()
-        """The resources in motion, whether they are watched or polled, and until when they count."""
+        """The resources in motion, whether they are watched or polled, and since when."""
 
     def __iter__(self) -> Iterator[Follower]:
         return iter(self._watches)
@@ -100,19 +100,29 @@ class Watchers:
         """Watch these no more, and return them: they are to be reconciled."""
         found = [follower for follower, watch in self._watches.items() if which(watch)]
         for follower in found:
-            self.drop(follower)
+            self.reconciles(follower)
         return found
 
     # In motion.
 
-    def moves(self, follower: Follower, now: float, every: float) -> int:
-        """Note that a resource is in motion, and wants a list in intervals of that many seconds. Returns how
-        many are."""
-        self._moving[follower] = now + _COUNTED * every
+    def moves(self, follower: Follower, now: float) -> int:
+        """Note that a resource is in motion, until it is reconciled again. Returns how many are."""
+        self._moving[follower] = now
         self._moving.move_to_end(follower)
-        while next(iter(self._moving.values())) < now:
+        while next(iter(self._moving.values())) < now - _COUNTED:
             self._moving.popitem(last=False)
         return len(self._moving)
+
+    def reconciles(self, follower: Follower) -> None:
+        """Note that a resource is being reconciled, or exists no more."""
+        self.drop(follower)
+        self._moving.pop(follower, None)
+
+    def few(self, pages: int) -> list[Follower]:
+        """If a list has more `pages` than there are resources in motion, watch these no more; return them."""
+        if len(self._moving) >= pages:
+            return []
+        return self.wake(lambda watch: watch.motion is not None)
 
     def wanted(self) -> float:
         """When the next list is wanted; inf if no resource in motion is watched."""

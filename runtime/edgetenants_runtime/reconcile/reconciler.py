@@ -663,7 +663,10 @@ class _Pass(StatusWriter):
 
     def looks_again(self) -> Outcome:
         if self.seen.watched_for is not None:
-            return Outcome(Next.AFTER, max(self.poll_seconds, self.jittered(self.seen.watched_for)))
+            watched = self.jittered(self.seen.watched_for)
+            # What a client awaits does not depend on the poll interval.
+            least = self.poll_seconds if self.seen.poll_after is None else self.seen.poll_after
+            return Outcome(Next.AFTER, max(least, watched))
         return self.again(self.seen.poll_after)
 
     def again(self, sooner: float | None) -> Outcome:

@@ -16,6 +16,8 @@ from tests.unit.provider.world import TODAY
 POLL = 600.0
 HOUR = 3600.0
 DAY = 24 * HOUR
+RATE = 200.0
+"""All resources are polled at the same time here, so their checks come in bursts."""
 
 
 class Fleet:
@@ -33,7 +35,7 @@ class Fleet:
 
     def process(self, seconds: float, down: float = 0.0) -> None:
         clock = FakeClock()
-        checks = DeepChecks(clock, self.wall, self.seconds)
+        checks = DeepChecks(clock, self.wall, self.seconds, lambda: RATE)
         while clock.now() < seconds:
             due = [uid for uid in self.uids if checks.is_due(uid)]
             self.first_poll = max(self.first_poll, len(due) if not clock.now() else 0)

@@ -46,10 +46,10 @@ def follower(name: str = "acme") -> Follower:
 class Lists:
     """An inventory, and the lists that it gets."""
 
-    def __init__(self) -> None:
+    def __init__(self, **how) -> None:
         self.clock = FakeClock(1000.0)
         self.writes = Writes(self.clock)
-        self.inventory = Inventory(self.clock, self.writes, INTERVAL)
+        self.inventory = Inventory(self.clock, self.writes, INTERVAL, **how)
         self.groups: dict[str, GroupRow] = {}
 
     def sweep(self, *rows: ObservedTenant, takes: float = 0.0) -> list[Follower]:
@@ -415,13 +415,15 @@ class TestMissing:
         missing.sweep(tenant("t4"))
         assert not missing.inventory._missing
 
-    def test_what_the_provider_deleted_is_not_missing(self, lists):
-        lists.sweep(tenant())
-        lists.inventory.watch(follower(), tenant(), 600)
-        with lists.writes.to("dt_acme"):
-            pass
+    def test_what_the_provider_deleted_is_not_missing(self):
+        lists = Lists(removed=lambda id_: id_ == "dt_acme")
+        for name in ("acme", "other"):
+            lists.sweep(tenant("acme"), tenant("other"))
+            lists.inventory.watch(follower(name), tenant(name), 600)
+        with lists.writes.to("dt_other"):
+            lists.clock.advance(1.0)
         lists.sweep()
-        assert lists.inventory.missing == 0
+        assert lists.inventory.missing == 1, "the provider changed the other one, and did not delete it"
 
 
 class TestFirstList:
@@ -576,8 +578,10 @@ class TestMotion:
 
     def test_a_new_tenant_that_a_list_lacks_is_polled(self, lists):
         lists.sweep()
-        self.follow(lists, tenant(status=MOVING))
+        made = self.wrote(lists, tenant(status=MOVING))
+        assert self.follow(lists, made) == 5.0
         assert lists.sweep() == [follower()]
+        assert self.follow(lists, made) is None
 
     def test_a_list_from_before_a_write_wakes_no_resource(self, lists):
         lists.sweep(tenant())
@@ -600,8 +604,9 @@ class TestMotion:
         deleted = self.wrote(lists, tenant(enabled=False))
         assert self.follow(lists, deleted, gone=True) is not None
         assert not lists.inventory.has_gone(deleted.id, "acme")
-        assert lists.sweep(tenant(enabled=False)) == []
+        assert lists.sweep(tenant(enabled=False)) == [follower()], "the list lags behind"
         assert not lists.inventory.has_gone(deleted.id, "acme")
+        self.follow(lists, deleted, gone=True)
         assert lists.sweep() == [follower()]
         assert lists.inventory.has_gone(deleted.id, "acme")
 
@@ -640,7 +645,16 @@ class TestMotion:
         lists.clock.advance(1.0)
         began = lists.clock.now()
         lists.inventory.complete(began, 3)
-        follow = lambda n: lists.inventory.follow(follower(f"t{n}"), tenant(f"t{n}"), 300.0, 5.0)  # noqa: E731
+
+        def follow(number: int) -> float | None:
+            seen = tenant(f"t{number}")
+            with lists.writes.to(seen.id):
+                return lists.inventory.follow(follower(seen.name), seen, 300.0, 5.0)
+
         assert [follow(0), follow(1)] == [None, None]
-        lists.clock.advance(11.0)
-        assert [follow(2), follow(3), follow(4)] == [None, None, 5.0]
+        for number in (0, 1):
+            lists.inventory.unwatch(follower(f"t{number}"))
+        assert [follow(2), follow(3)] == [None, None]
+        lists.clock.advance(601.0)
+        lists.inventory.complete(lists.clock.now(), 3)
+        assert [follow(4), follow(5), follow(6)] == [None, None, 5.0]
