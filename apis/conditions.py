@@ -97,7 +97,7 @@ class TenantReadyReason(StrEnum):
     """AWS answered with another error; the message has its words. The provider retries."""
     QUOTA_EXCEEDED = "QuotaExceeded"
     """A quota of the AWS account is used up. The account's owner requests an increase or removes unused
-    resources; the provider retries slowly."""
+    resources; those that wait are created in order."""
     THROTTLED = "Throttled"
     """AWS is throttling requests. No action is needed; the provider retries."""
     ADOPTION_REFUSED = "AdoptionRefused"

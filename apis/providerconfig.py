@@ -101,6 +101,18 @@ class RateLimits(ApiModel):
     """Requests per second to Route 53, 0.1 to 1000. Unset: 5."""
 
 
+QuotaValue = Annotated[int, Field(ge=1, le=10_000_000), NOT_TEXT]
+
+
+class Quotas(ApiModel):
+    """Quotas that AWS has granted to the account."""
+
+    tenants: QuotaValue | None = None
+    """Distribution tenants per account, 1 to 10000000. Unset: AWS's default, 10000."""
+    connection_groups: QuotaValue | None = None
+    """Connection groups per account, 1 to 10000000. Unset: AWS's default, 100."""
+
+
 class HostedZone(ApiModel):
     """A hosted zone of Route 53."""
 
@@ -180,6 +192,11 @@ class ProviderConfigSpec(ApiModel):
     """Limits on requests per second for each AWS service. The lowest limit among the cluster-scoped
     ProviderConfigs of an account applies to the account. A namespaced ProviderConfig's limit applies in
     addition, only to the requests made with it, and never raises the account's."""
+    quotas: Quotas | None = None
+    """Quotas that AWS has granted to the account, for the metrics, the warning when 90 % are used, and the
+    messages of resources that AWS refuses. The provider refuses nothing because of them. The lowest number
+    among the cluster-scoped ProviderConfigs of an account applies to the account. A namespaced ProviderConfig
+    may set a lower one, for its own warning and messages."""
     writes: Writes = Writes.ENABLED
     """Enabled: the provider writes to AWS. Frozen: it writes nothing to AWS with this ProviderConfig; it
     observes the resources, and their conditions show the changes that wait."""

@@ -40,6 +40,8 @@ from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
+from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.quotas import Wake
 from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION
@@ -108,12 +110,20 @@ def wire(
     instruments = Instruments(manager.metrics.registry)
     sweeps = sweeping(clock, settings, tenants, instruments.sweeps) if policy.sweep else None
     places = WaitingPlaces(settings.workers)
-    accounts = Accounts(clock, instruments, settings.workers, sweeps, places, policy.check_seconds)
+    wake = waking(tenants, groups)
+    checks = policy.check_seconds
+    accounts = Accounts(clock, instruments, settings.workers, sweeps, places, check_seconds=checks, wake=wake)
     waiters: list[waiting.Waiter] = []
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     kept = keep_domains(manager, client, clock, settings, policy, everyone)
     ages = sweeps.ages if sweeps else dict
-    gauges = Gauges(lambda: resources(tenants), instruments.tenants, lambda: accounts.pauses, sweeps=ages)
+    gauges = Gauges(
+        lambda: resources(tenants),
+        instruments.tenants,
+        lambda: accounts.pauses,
+        sweeps=ages,
+        quotas=lambda: accounts.quotas,
+    )
     manager.metrics.registry.register(gauges)
     configs_of: dict[str, ProviderConfigs] = {}
     shared_configs = lambda: _of_all(configs_of.values())  # noqa: E731 - of both trees
@@ -181,6 +191,17 @@ def sweeping(clock: Clock, settings: Settings, tenants: Sequence[Controller], ta
             controllers[follower.api_version].enqueue(follower.key, priority)
 
     return Sweeps(clock, settings.poll_interval, users=users, wake=wake, tally=tally)
+
+
+def waking(tenants: Sequence[Controller], groups: Sequence[Controller]) -> Wake:
+    """Return what reconciles the resources that wait for room in an account, once it may be their turn."""
+
+    def wake(waiting: Iterable[Waiting]) -> None:
+        controllers = {(each.kind.api_version, each.kind.kind): each for each in (*tenants, *groups)}
+        for each in waiting:
+            controllers[each.api_version, each.kind].enqueue(each.key)
+
+    return wake
 
 
 def _of_all(trees: Iterable[ProviderConfigs]) -> list[Mapping[str, Any]] | None:

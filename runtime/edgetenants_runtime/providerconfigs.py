@@ -205,6 +205,10 @@ class ProviderConfigs:
         """See `ConfigResolver.report`."""
         self._controller.report(config.key, config.uid, fields)
 
+    def warn(self, config: ResolvedConfig, message: str) -> None:
+        """See `ConfigResolver.warn`."""
+        self._controller.warn(config.key, config.uid, message)
+
     def _record(self, mr: Managed, ref: ProviderConfigKey, use: ConfigUse) -> None:
         if use == PRIMARY:
             for second in self._seconds:

@@ -65,8 +65,12 @@ class Fleet:
 
     def add(self, number: int, **for_provider: Any) -> Member:
         """A user creates the resource with that number; `for_provider` replaces fields of it."""
-        obj = _tenant(f"t-{number:03}")
+        obj = tenant(f"t-{number:03}")
         obj["spec"]["forProvider"] |= for_provider
+        return self.apply(obj)
+
+    def apply(self, obj: dict[str, Any]) -> Member:
+        """A user applies another one."""
         member = Member(obj, self)
         self.members[member.uid] = member
         self.wake(member)
@@ -91,6 +95,7 @@ class Fleet:
             self.instruments,
             sweeps=self.sweeps if self._with_sweeps else None,
             check_seconds=self.check_seconds,
+            wake=self._wake,
         )
         self.next_check = self._held_until = self.clock.now()
         for each in self.members.values():
@@ -163,7 +168,8 @@ class Fleet:
     def _wake(self, followers: Any, **_: Any) -> None:
         for follower in followers:
             self.woken.append(follower.key.name)
-            self.wake(self.members[follower.uid])
+            if follower.uid in self.members:
+                self.wake(self.members[follower.uid])
 
     def _sweep(self, now: float) -> None:
         for caller in [caller for caller, each in self.sweeps._callers.items() if each.due <= now]:
@@ -178,7 +184,8 @@ class Fleet:
         self.wake(member, outcome.seconds if outcome and waits else 5.0)
 
 
-def _tenant(name: str) -> dict[str, Any]:
+def tenant(name: str, namespace: str = "shop", created: str = "2026-01-01T00:00:00Z") -> dict[str, Any]:
+    """A DistributionTenant."""
     obj = managed(
         {
             "distributionId": DISTRIBUTION,
@@ -186,9 +193,10 @@ def _tenant(name: str) -> dict[str, Any]:
             "parameters": {"tenantName": name},
         },
         uid=f"uid-{name}",
-        annotations={"crossplane.io/external-name": f"shop.{name}"},
+        created=created,
+        annotations={"crossplane.io/external-name": f"{namespace}.{name}"},
     )
-    obj["metadata"]["name"] = name
+    obj["metadata"] |= {"name": name, "namespace": namespace}
     return obj
 
 

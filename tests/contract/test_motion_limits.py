@@ -9,7 +9,7 @@ import pytest
 from edgetenants_runtime.reconcile.collaborators import Pace
 from provider.cloudfront.state.desired import Tenant
 from tests.contract.emulated import DISTRIBUTION
-from tests.contract.fleet import INTERVAL, Fleet, Member, _tenant
+from tests.contract.fleet import INTERVAL, Fleet, Member, tenant
 from tests.contract.test_sweep import HOUR, NEVER, PAGES, TENANTS, fleet, resting, small
 
 pytestmark = pytest.mark.usefixtures("without_sockets")
@@ -69,7 +69,7 @@ def test_a_certificate_that_is_issued_during_a_roll_out_is_attached_within_two_m
     for number in range(5):
         domain = f"c{number}.customer.test"
         small.admin("POST", "records", {"name": domain, "type": "CNAME", "values": [endpoint]})
-        obj = _tenant(f"t-{number:03}")
+        obj = tenant(f"t-{number:03}")
         asked = {"domains": [domain], "managedCertificateRequest": {"validationTokenHost": "cloudfront"}}
         obj["spec"]["forProvider"] |= asked
         member = Member(obj, fleet)

@@ -186,8 +186,8 @@ PROVIDER_AWS = (
     Mutation(
         "no call waits in its worker",
         "main.py",
-        "settings.workers, sweeps, places, policy.check_seconds)",
-        "settings.workers, sweeps, check_seconds=policy.check_seconds)",
+        "settings.workers, sweeps, places, check_seconds",
+        "settings.workers, sweeps, check_seconds",
         "each turn at a throttled operation costs the reads of its reconcile several times",
         ("unit/provider/test_defects.py",),
     ),
@@ -774,8 +774,8 @@ PROVIDER_AWS = (
     Mutation(
         "accounts do not know how many workers there are",
         "main.py",
-        "Accounts(clock, instruments, settings.workers, sweeps, places, policy.check_seconds)",
-        "Accounts(clock, instruments, sweeps=sweeps, places=places)",
+        "clock, instruments, settings.workers, sweeps, places, check_seconds",
+        "clock, instruments, sweeps=sweeps, places=places, check_seconds",
         "one silent endpoint takes all of four workers",
         ("unit/provider/test_defects.py",),
     ),

@@ -70,8 +70,8 @@ PROVIDER_GUARDS = (
     Mutation(
         "an account does not know what was observed in another one",
         "cloudfront/account/sessions.py",
-        "clock, rate=rate, sightings=self._sightings, check_seconds=",
-        "clock, rate=rate, check_seconds=",
+        "                sightings=self._sightings,\n                check_seconds=",
+        "                check_seconds=",
         "after a wrong rotation of credentials, tenants that serve are not Ready",
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),

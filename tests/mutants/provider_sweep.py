@@ -62,8 +62,8 @@ PROVIDER_SWEEP = (
     Mutation(
         "a tenant that a list lacks wakes no resource",
         _INVENTORY,
-        "            return self._watchers.wake(lambda watch: self._is_lacking(watch, began))",
-        "            return []",
+        "            lacking = self._watchers.wake(lambda watch: self._is_lacking(watch, began))\n",
+        "            lacking: list[Follower] = []\n",
         "a tenant deleted in AWS is missed for ten poll intervals",
         (_OF_INVENTORY,),
     ),
@@ -110,8 +110,8 @@ PROVIDER_SWEEP = (
     Mutation(
         "sweeps that fail wake no resource",
         _INVENTORY,
-        "return self._watchers.wake(lambda _: True) if self._is_late() else",
-        "return [] if self._is_late() else",
+        "            if self._is_late():\n                return self._watchers.wake(lambda _: True)\n",
+        "            if self._is_late():\n                return []\n",
         "when lists are denied, drift is found after ten poll intervals",
         (_OF_INVENTORY,),
     ),

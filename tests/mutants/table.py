@@ -28,6 +28,7 @@ from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
+from tests.mutants.provider_quota import PROVIDER_QUOTA
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
 from tests.mutants.provider_sweep import PROVIDER_SWEEP
@@ -105,6 +106,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_OWNERSHIP,
             *PROVIDER_PARTS,
             *PROVIDER_PLAN,
+            *PROVIDER_QUOTA,
             *PROVIDER_READINGS,
             *PROVIDER_SUCCESSORS,
             *PROVIDER_SWEEP,

@@ -46,7 +46,7 @@ from botocore.loaders import Loader
 
 from apis.conditions import TenantReadyReason as Reason
 from apis.errors import InvalidInput, parse
-from apis.providerconfig import AssumedRole, ProviderConfigSpec, RateLimits, WebIdentity, Writes
+from apis.providerconfig import AssumedRole, ProviderConfigSpec, Quotas, RateLimits, WebIdentity, Writes
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.config.resolved import ResolvedConfig
@@ -64,6 +64,8 @@ from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.memory.sightings import Sightings
+from provider.cloudfront.quota.limits import Quota
+from provider.cloudfront.quota.quotas import Reading, Wake
 from provider.cloudfront.sweep.sweeps import Sweeps, Swept
 
 if TYPE_CHECKING:
@@ -201,23 +203,27 @@ class _Opening:
 class Accounts:
     """The accounts of all provider configs. Thread-safe."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what all accounts have in common, by name
         self,
         clock: Clock,
         instruments: Instruments | None = None,
         workers: int = USUAL_WORKERS,
         sweeps: Sweeps | None = None,
         places: WaitingPlaces | None = None,
+        *,
         check_seconds: float = DEEP_CHECK_SECONDS,
+        wake: Wake = lambda _: None,
     ) -> None:
         """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
         for calls that wait in their workers; by default there are none. `check_seconds` is the longest
-        interval between checks of a tenant's tags, certificate and DNS."""
+        interval between checks of a tenant's tags, certificate and DNS. `wake` reconciles resources that wait
+        for room in their account."""
         self.clock = clock
         self._check_seconds = check_seconds
         self._sweeps = sweeps
         self._workers = workers
         self._places = places
+        self._wake = wake
         self.instruments = instruments or Instruments()
         self._lock = threading.Lock()
         self._opened: dict[str, _Opened] = {}
@@ -265,6 +271,13 @@ class Accounts:
         with self._lock:
             opened = [each.account for each in self._opened.values() if each.account]
         return {each.id: each.pace.paused for each in opened if each.id}
+
+    @property
+    def quotas(self) -> dict[str, tuple[Reading, ...]]:
+        """For each account, its quotas."""
+        with self._lock:
+            opened = {each.account.id: each.account for each in self._opened.values() if each.account}
+        return {id_: tuple(each.memory.quotas.readings()) for id_, each in opened.items() if id_}
 
     def gone(self, uid: str) -> None:
         """Forget a deleted provider config: its settings no longer apply to its account."""
@@ -362,6 +375,7 @@ class Accounts:
         for shared in self._shared.values():
             if shared is not but and uid in shared.used_by:
                 shared.used_by.remove(uid)
+                shared.memory.quotas.allowances.forget(uid)
                 shared.left_at = self.clock.now()
 
     def _forget_accounts(self) -> None:
@@ -462,7 +476,11 @@ class Accounts:
             pace = self._pace()
             rate = partial(pace.rate, "cloudfront")
             memory = AccountMemory(
-                clock, rate=rate, sightings=self._sightings, check_seconds=self._check_seconds
+                clock,
+                rate=rate,
+                sightings=self._sightings,
+                check_seconds=self._check_seconds,
+                wake=self._wake,
             )
             # With its own guards: what a rehearsal deletes still exists, and must not excuse an accident.
             rehearsals = AccountMemory(clock, second_check=0.0)
@@ -476,7 +494,19 @@ class Accounts:
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
+        self._allow(shared, config, spec)
         return shared
+
+    def _allow(self, shared: _Shared, config: ResolvedConfig, spec: ProviderConfigSpec) -> None:
+        """Outside the lock: resources that wait for room may be woken."""
+        said = spec.quotas or Quotas()
+        numbers = {Quota.TENANTS: said.tenants, Quota.GROUPS: said.connection_groups}
+        quotas = shared.memory.quotas
+        quotas.allow(config.uid, config.key, {quota: each for quota, each in numbers.items() if each})
+        with self._lock:
+            if self._went(config.uid):
+                # It was deleted meanwhile.
+                quotas.allowances.forget(config.uid)
 
 
 def _may_change_account(config: ResolvedConfig, spec: ProviderConfigSpec) -> bool:

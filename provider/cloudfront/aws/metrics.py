@@ -11,7 +11,7 @@ from collections import Counter as Count
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -135,6 +135,30 @@ class CallMetrics:
         """Count the seconds that a call waited."""
         if seconds > 0:
             self._held_back.labels(account, service).inc(seconds)
+
+
+class QuotaReading(Protocol):
+    """A quota of an account."""
+
+    @property
+    def quota(self) -> str:
+        """Its name, as a label."""
+        ...
+
+    @property
+    def used(self) -> int | None:
+        """None if that is unknown."""
+        ...
+
+    @property
+    def allowed(self) -> int:
+        """How much AWS allows, as far as is known."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Resources that wait for room."""
+        ...
 
 
 class SweepMetrics:
@@ -321,11 +345,12 @@ class Gauges(Collector):
         now: Callable[[], datetime] = utc_now,
         *,
         sweeps: Callable[[], Mapping[str, float]] = dict,
+        quotas: Callable[[], Mapping[str, Iterable[QuotaReading]]] = dict,
     ) -> None:
         """`paces` returns for each account the seconds of its longest pause, `sweeps` the seconds since its
-        last complete sweep began."""
+        last complete sweep began, `quotas` its quotas."""
         self._resources, self._tenants, self._paces, self._now = resources, tenants, paces, now
-        self._sweeps = sweeps
+        self._sweeps, self._quotas = sweeps, quotas
 
     def collect(self) -> Iterator[Metric]:
         """Compute the gauges."""
@@ -355,6 +380,7 @@ class Gauges(Collector):
             "Seconds since the last complete list of the account's tenants began; none if each is polled.",
             self._sweeps(),
         )
+        yield from _of_quotas(self._quotas())
 
 
 def _by_account(name: str, says: str, values: Mapping[str, float]) -> Metric:
@@ -369,6 +395,32 @@ def _counted(name: str, says: str, label: str, counts: Mapping[tuple[str, str], 
     for labels, number in sorted(counts.items()):
         family.add_metric(labels, number)
     return family
+
+
+def _of_quotas(accounts: Mapping[str, Iterable[QuotaReading]]) -> Iterator[Metric]:
+    labels = ["account", "quota"]
+    used = GaugeMetricFamily(
+        "edgetenants_aws_quota_used",
+        "How much of a quota the account uses, including what others made; none if each tenant is polled.",
+        labels=labels,
+    )
+    allowed = GaugeMetricFamily(
+        "edgetenants_aws_quota_allowed",
+        "How much AWS allows, as spec.quotas of its provider configs says, or else AWS's default.",
+        labels=labels,
+    )
+    waiting = GaugeMetricFamily(
+        "edgetenants_aws_quota_waiting",
+        "Resources that wait for room since AWS refused to create more.",
+        labels=labels,
+    )
+    for account, readings in sorted(accounts.items()):
+        for each in readings:
+            allowed.add_metric([account, each.quota], each.allowed)
+            waiting.add_metric([account, each.quota], each.waiting)
+            if each.used is not None:
+                used.add_metric([account, each.quota], each.used)
+    yield from (used, allowed, waiting)
 
 
 def _expiry(days: Mapping[str, list[float]]) -> Iterator[Metric]:

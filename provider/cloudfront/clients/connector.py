@@ -103,6 +103,8 @@ class _Connector:
             config = self._configs.resolve(mr)
             account = self._account(mr, config)
         self._configs.report(config, _found(account))
+        for words in account.memory.quotas.warnings(config.uid):
+            self._configs.warn(config, words)
         client = self._client(self._deps(mr, config, account), mr, account, made)
         client = ProgressClient(self._with_metrics(client, account))
         return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")

@@ -44,6 +44,7 @@ from provider.cloudfront.lifecycle.report import Shown, offered
 from provider.cloudfront.memory.schedules import DEEP_REQUESTS
 from provider.cloudfront.ownership import judgement
 from provider.cloudfront.safety import advice, guards, kept_names, name_keys
+from provider.cloudfront.safety.creation_turns import CreationTurns
 from provider.cloudfront.safety.dependencies import Dependencies
 from provider.cloudfront.safety.kept_domains import Keeper
 from provider.cloudfront.state import creating
@@ -117,6 +118,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._keeper = Keeper(
             deps.cluster.kept, self._cloudfront, self._memory, deps.account.installation, deps.account.id
         )
+        self._turns = CreationTurns(deps.account, rehearsing=deps.policy.rehearsing)
 
     # Observe.
 
@@ -127,6 +129,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             ExternalError: it is not ours, or AWS refused the call, or the spec is invalid.
         """
         guards.check_identity(mr, self._account, partial(self._owns, mr))
+        if mr.deleted:
+            self._memory.quotas.left(mr.uid)
         seen = self._look(mr)
         owned = self._own(mr, seen) if seen else None
         if owned is None:
@@ -342,13 +346,17 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
         Raises:
             NotYet: AWS does not accept it yet, or it was created meanwhile.
-            ExternalError: a check finds the spec wrong, its name is kept for another namespace, or AWS
-                refuses it.
+            ExternalError: a check finds the spec wrong, its name is kept for another namespace, AWS refuses
+                it, or it waits for room in the account.
         """
         guards.check_frozen(mr, self._policy.frozen)
         with before_creation():
             asked = self._asked(mr, self._kind.at_creation, str(mr.external_name))
             kept_names.check_creation(mr, self._account, self._cluster)
+        with self._turns.turn(mr):
+            return self._create_as_far_as_possible(mr, asked, seen)
+
+    def _create_as_far_as_possible(self, mr: Managed, asked: Wanted, seen: Observation) -> Change:
         try:
             return self._create(mr, asked, seen)
         except (ExternalError, NotYet) as refusal:
@@ -366,6 +374,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if effects.error:
             raise self._creation_failed(mr, asked, effects.error) from effects.error
         made = effects.there
+        self._turns.made(mr)
         owner_look.made(mr, made, self._memory.proofs, rehearsing=self._policy.rehearsing)
         self._keeper.made(mr, made)
         shown = self._shown(mr, self._made(mr, asked, made), served=False, written=True)
@@ -397,7 +406,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if error.code == "EntityAlreadyExists":
             return self._made_meanwhile(mr)
         words, way_out = f"create {noun(mr)} {mr.external_name}", advice.correcting(mr, error)
-        refused = self._creation_refused(mr, asked, error)
+        refused = self._creation_refused(mr, asked, error) or self._turns.refused(mr, error)
         return refused or to_external_error(error, words, serving=False, creating=True, advice=way_out)
 
     def _creation_refused(self, mr: Managed, asked: Wanted, error: AwsError) -> ExternalError | NotYet | None:
@@ -621,6 +630,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if effects.seen is not None:
             raise self._disabled(mr, there, effects)
         self._memory.deleted(mr.uid, there.id)
+        self._turns.released(mr)
         self._keeper.deleted(mr, there)
         change = self._gone(mr, there, effects.message)
         return replace(

@@ -30,6 +30,7 @@ from provider.cloudfront.memory.updates import AppliedParts, Contentions, Update
 from provider.cloudfront.memory.vanishing import Vanished
 from provider.cloudfront.memory.writes import Writes
 from provider.cloudfront.ownership.proofs import OwnerProofs
+from provider.cloudfront.quota.quotas import Quotas, Wake
 
 __all__ = ["AccountMemory"]
 
@@ -86,7 +87,7 @@ class _LastSeen:
 class AccountMemory:
     """The memory of one account: its parts, and what concerns all of them. Thread-safe."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what its parts have in common, by name
         self,
         clock: Clock,
         *,
@@ -95,10 +96,11 @@ class AccountMemory:
         rate: Callable[[], float] = lambda: DEFAULT_RATE,
         sightings: Sightings | None = None,
         check_seconds: float = DEEP_CHECK_SECONDS,
+        wake: Wake = lambda _: None,
     ) -> None:
         """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
         `sightings`. `check_seconds` is the longest interval between checks of what neither a list nor a Get
-        shows."""
+        shows. `wake` reconciles resources that wait for room in the account."""
         self.clock, self.today = clock, today
         # Shared by many resources.
         self.groups = GroupStates(clock)
@@ -107,6 +109,7 @@ class AccountMemory:
         self.accepted = AcceptedDisablings()
         self.log_changes = LogChanges()
         self.writes = Writes(clock)
+        self.quotas = Quotas(clock, wake)
         # Of each resource.
         self.proofs = OwnerProofs(clock)
         self.vanished = Vanished(clock, today)
@@ -158,6 +161,7 @@ class AccountMemory:
             self.gone.forget(uid)
         self.sightings.note(uid, arn)
         self.unseen.forget(uid)
+        self.quotas.left(uid)
         for idle in self._last_seen.note(uid, id_):
             self.vanished.let_go(idle)
             self.forget(idle)

@@ -415,6 +415,9 @@ class Sweeps:
         if known.failures:
             _log.info("tenants can be listed again", account=known.account)
         known.failures = 0
+        # An account with tenants has a default group, so no group means that they may not be listed.
+        quotas, groups = known.memory.quotas, len(listing.groups) or None
+        quotas.counted(listing.tenants, groups, known.inventory.period)
         self._count(known, "complete", listing.began, listing.tenants)
 
     def _refused(self, known: _Caller, error: AwsError) -> float:

@@ -171,6 +171,13 @@ class ConfigController:
             self._reported[key] = (uid, merged)
         self.look_at(key)
 
+    def warn(self, key: ProviderConfigKey, uid: str, message: str) -> None:
+        """See `ConfigResolver.warn`."""
+        config = self._find(key)
+        if config is not None and config["metadata"].get("uid") == uid:
+            reason = EventReason.QUOTA_NEARLY_USED
+            self._parts.recorder.event(Managed(config), EventType.WARNING, reason, message)
+
     # Holding.
 
     def is_held(self, key: ProviderConfigKey) -> bool:

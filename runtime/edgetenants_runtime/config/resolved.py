@@ -63,3 +63,8 @@ class ConfigResolver(Protocol):
         The call is cheap and may be made on every reconcile. The config's CRD must have the fields.
         """
         ...
+
+    def warn(self, config: ResolvedConfig, message: str) -> None:
+        """Record a Warning event of the config: a quota of its account is nearly used up. The caller sees to
+        it that it does so rarely."""
+        ...

@@ -66,6 +66,8 @@ class EventReason(StrEnum):
 
     USAGE_ACCOUNTING = "UsageAccounting"
     """A provider config is being deleted and remains until it is unused (pkg/reconciler/providerconfig)."""
+    QUOTA_NEARLY_USED = "QuotaNearlyUsed"
+    """The account of a provider config has used nearly all of a quota; the message has the numbers."""
 
 
 class Recorder(Protocol):

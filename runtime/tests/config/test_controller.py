@@ -1,6 +1,7 @@
 """Provider configs in use: held, counted, released in order, and how often anything is written."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -309,6 +310,18 @@ def test_what_the_provider_knows_of_a_config_is_written_once_and_with_the_count(
     world.configs.report(world.resolve(mr), {"accountId": None})
     world.look(6)
     assert status(world) == {"users": 1}
+
+
+def test_a_warning_is_an_event_of_the_config_and_no_write(world: Any) -> None:
+    config = world.resolve(world.mr())
+    world.look()
+    del world.journal[:]
+    world.configs.warn(config, "nearly used up")
+    world.configs.warn(replace(config, uid="that of its predecessor"), "of another one")
+    assert [entry for entry in world.journal if entry.startswith("event")] == [
+        "event Warning QuotaNearlyUsed"
+    ]
+    assert world.look(6) == []
 
 
 # Trouble.

@@ -24,6 +24,7 @@ from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
+from provider.cloudfront.quota.order import Waiting
 from provider.cloudfront.safety.kept_domains import NOTHING
 from provider.cloudfront.sweep.watching import Follower
 from provider.records.config_maps import LABEL
@@ -363,6 +364,19 @@ class TestSweeping:
         wake([Follower("uid", "v1", key)], changed=True)
         wake([Follower("uid", "v1", key)], changed=False)
         assert (first.woken, second.woken) == ([], [(key, Priority.DRIFT), (key, Priority.POLL)])
+
+    def test_one_that_waits_for_room_is_woken_in_its_own_tree_and_kind(self):
+        woken = []
+
+        def controller(api_version, kind):
+            enqueue = lambda key: woken.append((api_version, kind, key))  # noqa: E731
+            return SimpleNamespace(kind=SimpleNamespace(api_version=api_version, kind=kind), enqueue=enqueue)
+
+        tenants = [controller("v2", "DistributionTenant"), controller("v1", "DistributionTenant")]
+        groups = [controller("v2", "ConnectionGroup"), controller("v1", "ConnectionGroup")]
+        key = ObjectKey("shop", "acme")
+        main.waking(tenants, groups)([Waiting("uid", "v1", "ConnectionGroup", key, "shop", "2026")])
+        assert woken == [("v1", "ConnectionGroup", key)]
 
     def test_they_come_at_the_poll_interval(self, monkeypatch):
         assert self.sweeps(monkeypatch)["args"][1] == 7.0

@@ -23,6 +23,7 @@ from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import Caller
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.quota.quotas import Quotas
 
 KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI-not-real"
@@ -398,6 +399,60 @@ def test_a_config_that_is_listed_again_is_opened_once(accounts):
     again = accounts.of(config(rateLimits={"cloudfront": 50}))
     assert again.pace.rate("cloudfront") == 50
     assert accounts.of(config(rateLimits={"cloudfront": 50})) is again
+
+
+class TestQuotas:
+    def tenants(self, account):
+        reading = next(iter(account.memory.quotas.readings()))
+        assert reading.quota == "tenants"
+        return reading.allowed
+
+    def test_what_a_config_says_counts_for_its_account(self, accounts):
+        account = accounts.of(config(quotas={"tenants": 20_000}))
+        assert self.tenants(account) == 20_000
+        shown = {each.quota: each.allowed for each in accounts.quotas[CALLER.account]}
+        assert shown == {"tenants": 20_000, "connection_groups": 100}
+        again = accounts.of(config(generation=2, quotas={"tenants": 30_000, "connectionGroups": 7}))
+        assert self.tenants(again) == 30_000
+        assert {each.allowed for each in accounts.quotas[CALLER.account]} == {30_000, 7}
+
+    def test_a_deleted_config_counts_no_more(self, accounts):
+        accounts.of(config(quotas={"tenants": 20_000}))
+        accounts.gone("u1")
+        other = accounts.of(config(uid="u2"))
+        assert self.tenants(other) == 10_000
+        accounts.of(config(quotas={"tenants": 5}))
+        assert self.tenants(other) == 10_000, "opened once more by a reconcile that runs"
+
+    def test_a_config_that_is_deleted_while_it_is_opened_counts_no_more(self, accounts, monkeypatch):
+        stays, allow = accounts.of(config()), Quotas.allow
+
+        def allowing(quotas, uid, *said):
+            accounts.gone("u2")
+            allow(quotas, uid, *said)
+
+        monkeypatch.setattr(Quotas, "allow", allowing)
+        accounts.of(config(uid="u2", quotas={"tenants": 5}))
+        assert self.tenants(stays) == 10_000
+
+    def test_a_config_that_moves_to_another_account_leaves_its_number_there_no_more(
+        self, accounts, monkeypatch
+    ):
+        accounts.of(config(quotas={"tenants": 20_000}))
+        stays = accounts.of(config(uid="u2"))
+        monkeypatch.setattr(
+            sessions.CloudFrontCalls, "caller", lambda _: replace(CALLER, account="210987654321")
+        )
+        moved = accounts.of(config(generation=2, quotas={"tenants": 20_000}))
+        assert (self.tenants(moved), self.tenants(stays)) == (20_000, 10_000)
+
+    def test_those_that_wait_are_woken_and_what_a_rehearsal_does_wakes_none(self, monkeypatch):
+        monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+        woken = []
+        account = sessions.Accounts(FakeClock(), wake=woken.append).of(config())
+        account.rehearsals.quotas._call(["x"])
+        account.memory.quotas._call(["y"])
+        assert woken == [["y"]]
 
 
 def test_the_account_is_asked_for_with_a_short_time_out(accounts):

@@ -134,6 +134,7 @@ def test_every_declared_error_of_a_creation_is_told_and_survived(code):
     world.reconcile()
     assert world.error is not None
     world.cloudfront.refuse.clear()
+    world.clock.advance(60)
     world.settle()
     assert world.ready() == ("True", "Available")
 

@@ -13,6 +13,8 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.clients.metrics import MetricsClient
+from provider.cloudfront.quota.limits import Quota
+from provider.cloudfront.quota.quotas import Reading
 from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
 from tests.unit.provider.fake_cloudfront import ACCOUNT
 from tests.unit.provider.world import World, managed
@@ -203,6 +205,21 @@ def test_the_certificate_that_is_shown_is_the_one_that_a_look_found(registry):
     world.cloudfront.tenants.clear()
     world.reconcile()
     assert world.instruments.tenants.looks({world.mr.uid})[world.mr.uid].certificate == ""
+
+
+def test_the_quotas_of_an_account_are_shown_as_far_as_they_are_known(registry):
+    readings = [Reading(Quota.TENANTS, 9_500, 10_000, 3), Reading(Quota.GROUPS, None, 100, 0)]
+    registry.register(
+        Gauges(list, Instruments(registry).tenants, dict, quotas=lambda: {ACCOUNT: tuple(readings)})
+    )
+
+    def shown(name):
+        of = ("tenants", "connection_groups")
+        return [value(registry, f"quota_{name}", account=ACCOUNT, quota=quota) for quota in of]
+
+    assert shown("used") == [9_500, None]
+    assert shown("allowed") == [10_000, 100]
+    assert shown("waiting") == [3, 0]
 
 
 def test_every_metric_is_documented(registry):

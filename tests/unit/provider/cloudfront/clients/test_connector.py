@@ -63,6 +63,20 @@ def test_what_forbids_writing_is_said(monkeypatch, spec, flags, annotations, fro
     }
 
 
+def test_a_quota_that_is_nearly_used_up_is_an_event_of_the_config_once(monkeypatch):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    warned, configs = [], Configs(quotas={"tenants": 100})
+    configs.warn = lambda config, message: warned.append((str(config.key), message[:50]))
+    accounts = sessions.Accounts(FakeClock())
+    connector = TenantConnector(configs, accounts, installation="i")
+    connector.connect(Managed(managed()))
+    assert warned == []
+    accounts.opened("u1").memory.quotas.counted(90, None, 60.0)
+    for _ in range(3):
+        connector.connect(Managed(managed()))
+    assert warned == [("ClusterProviderConfig default", "The AWS account has 90 of 100 distribution tenants")]
+
+
 def test_the_config_of_another_resource_holds_its_tenant(monkeypatch):
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
     given = {"installation": "i", "config_of": lambda mr: {"spec": {"writes": mr.external_name}}}

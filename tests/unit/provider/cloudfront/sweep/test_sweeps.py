@@ -158,6 +158,22 @@ def test_a_changed_group_is_read_again(world):
     assert (look("cg_1").id, look("cg_2").id) == ("read", "cg_2")
 
 
+def test_a_complete_sweep_says_how_many_there_are(world):
+    def used():
+        return [each.used for each in world.memory.quotas.readings()]
+
+    world.aws.errors = [denied()]
+    world.sweep()
+    assert used() == [None, None]
+    world.sweep()
+    assert used() == [25, None], "the groups may not be listed"
+    world.aws.groups = {"cg_1": object(), "cg_2": object()}
+    world.sweep()
+    assert used() == [25, 2]
+    world.clock.advance(10 * INTERVAL + 1.0)
+    assert used() == [None, None], "too old"
+
+
 class TestWorth:
     def test_an_account_without_resources_is_not_listed(self, world):
         world.users = 0

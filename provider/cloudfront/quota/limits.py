@@ -1,0 +1,46 @@
+"""The quotas of an account that creations use up, and which refusals are about them (pure).
+
+CloudFront answers EntityLimitExceeded for each of its quotas: tenants of the account, domains and parameters
+of one tenant, connection groups of one Anycast IP list, and ACM's certificates. Only its message may tell
+them apart, and AWS does not document the messages. So a message that names something else is about the one
+resource, and any other one may be about the account: the line (line.py) finds out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from provider.cloudfront.aws.errors import AwsError, ErrorClass
+
+__all__ = ["NAMED", "PUBLISHED", "Quota", "is_about_one"]
+
+
+class Quota(StrEnum):
+    """A quota of the account. The value is the label in metrics."""
+
+    TENANTS = "tenants"
+    GROUPS = "connection_groups"
+
+
+PUBLISHED: Final[Mapping[Quota, int]] = {Quota.TENANTS: 10_000, Quota.GROUPS: 100}
+"""AWS's defaults, which it raises on request (CloudFront Developer Guide, Quotas). Nothing is refused because
+of them."""
+
+NAMED: Final[Mapping[Quota, str]] = {
+    Quota.TENANTS: "distribution tenants",
+    Quota.GROUPS: "connection groups",
+}
+
+_OF_ONE: Final = re.compile(
+    r"\b(domains?|domain names?|alias(es)?|cnames?|parameters?|certificates?|tags?|customizations?"
+    r"|anycast|ip lists?|web ?acls?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_about_one(error: AwsError) -> bool:
+    """Whether the refusal of a creation is about this resource alone, as far as its message tells."""
+    return error.verdict.class_ is not ErrorClass.QUOTA or _OF_ONE.search(error.words) is not None

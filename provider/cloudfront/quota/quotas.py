@@ -1,0 +1,114 @@
+"""The quotas of one account, for its creations, deletions and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.managed import ProviderConfigKey
+from provider.cloudfront.quota.allowances import Allowances
+from provider.cloudfront.quota.limits import NAMED, Quota
+from provider.cloudfront.quota.line import Answer, Line
+from provider.cloudfront.quota.order import Waiting
+
+__all__ = ["Quotas", "Reading", "Wake"]
+
+_VALID: Final = 10.0
+"""Sweep intervals after which the number of the last complete list is too old."""
+
+Wake = Callable[[Iterable[Waiting]], None]
+"""Reconciles resources that wait for room."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A quota, for metrics."""
+
+    quota: Quota
+    used: int | None
+    """None if it is unknown."""
+    allowed: int
+    waiting: int
+
+
+class Quotas:
+    """The quotas of one account. Thread-safe. It holds no lock while it wakes resources."""
+
+    def __init__(self, clock: Clock, wake: Wake = lambda _: None) -> None:
+        self._wake = wake
+        self._lines = {quota: Line(clock) for quota in Quota}
+        self.allowances = Allowances(clock)
+
+    # For the creations.
+
+    def ask(self, quota: Quota, who: Waiting, *, waited: bool) -> Answer:
+        """See Line.ask."""
+        answer, called = self._lines[quota].ask(who, waited=waited)
+        self._call(called)
+        return answer
+
+    def refused(self, quota: Quota, who: Waiting, words: str, *, for_all: bool) -> float:
+        """See Line.refused."""
+        seconds, called = self._lines[quota].refused(who, words, for_all=for_all)
+        self._call(called)
+        return seconds
+
+    def made(self, quota: Quota, who: Waiting) -> None:
+        """See Line.made."""
+        self._call(self._lines[quota].made(who))
+
+    def done(self, quota: Quota, uid: str, *, at_once: bool) -> None:
+        """See Line.done."""
+        self._call(self._lines[quota].done(uid, at_once=at_once))
+
+    def left(self, uid: str) -> None:
+        """See Line.left."""
+        for line in self._lines.values():
+            self._call(line.left(uid))
+
+    def used_when_refused(self, quota: Quota) -> int | None:
+        """See Line.used_when_refused."""
+        return self._lines[quota].used_when_refused
+
+    # What makes room.
+
+    def released(self, quota: Quota) -> None:
+        """See Line.released."""
+        self._call(self._lines[quota].released())
+
+    def counted(self, tenants: int, groups: int | None, interval: float) -> None:
+        """Note what a complete list of the account shows, and the seconds until the next one. `groups`: None
+        if they may not be listed."""
+        for quota, number in ((Quota.TENANTS, tenants), (Quota.GROUPS, groups)):
+            self._call(self._lines[quota].counted(number, _VALID * interval))
+
+    def allow(self, uid: str, key: ProviderConfigKey, says: Mapping[Quota, int]) -> None:
+        """Note what a provider config says of the quotas."""
+        for quota in self.allowances.allow(uid, key, says):
+            self._call(self._lines[quota].raised())
+
+    # Reports.
+
+    def readings(self) -> Iterator[Reading]:
+        """Each quota, for metrics."""
+        for quota, line in self._lines.items():
+            yield Reading(quota, line.used, self.allowances.of_account(quota).number, line.waiting)
+
+    def warnings(self, uid: str) -> Iterator[str]:
+        """The warnings that the provider config with this uid has now, as messages."""
+        for quota, line in self._lines.items():
+            used = line.used
+            allowed = self.allowances.warn(uid, quota, used)
+            if allowed is None:
+                continue
+            whose = "AWS's default" if allowed.is_default else "what spec.quotas says"
+            yield (
+                f"The AWS account has {used} of {allowed.number} {NAMED[quota]} ({whose}). Request an "
+                "increase in Service Quotas before AWS refuses new ones, or delete what is not needed"
+            )
+
+    def _call(self, called: list[Waiting]) -> None:
+        if called:
+            self._wake(called)
