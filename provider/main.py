@@ -110,12 +110,22 @@ def wire(
     instruments = Instruments(manager.metrics.registry)
     sweeps = sweeping(clock, settings, tenants, instruments.sweeps) if policy.sweep else None
     places = WaitingPlaces(settings.workers)
-    wake = waking(tenants, groups)
-    checks = policy.check_seconds
-    accounts = Accounts(clock, instruments, settings.workers, sweeps, places, check_seconds=checks, wake=wake)
+    sharded = settings.election is not None and settings.election.shards > 1
+    accounts = Accounts(
+        clock,
+        instruments,
+        settings.workers,
+        sweeps,
+        places,
+        check_seconds=policy.check_seconds,
+        wake=waking(tenants, groups),
+        mine=manager.mine if sharded else None,
+    )
     waiters: list[waiting.Waiter] = []
+    configs_of: dict[str, ProviderConfigs] = {}
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
-    kept = keep_domains(manager, client, clock, settings, policy, everyone)
+    mine = (lambda mr: configs_of[mr.api_version].mine(mr)) if sharded else None
+    kept = keep_domains(manager, client, clock, settings, policy, everyone, mine=mine)
     ages = sweeps.ages if sweeps else dict
     gauges = Gauges(
         lambda: resources(tenants),
@@ -125,7 +135,6 @@ def wire(
         quotas=lambda: accounts.quotas,
     )
     manager.metrics.registry.register(gauges)
-    configs_of: dict[str, ProviderConfigs] = {}
     shared_configs = lambda: _of_all(configs_of.values())  # noqa: E731 - of both trees
     config_of: ConfigOf = lambda mr: configs_of[mr.api_version].stored(mr)  # noqa: E731 - as above
     if webhooks is not None:
@@ -145,6 +154,7 @@ def wire(
                 credentialed_fields=RESTRICTIONS.begun_by_credentials,
                 secret_paths=_SECRETS,
                 annotations={CONFIRM_ANNOTATION: LONGEST_ANNOTATION},
+                owner_field="accountId",
             ),
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
@@ -231,20 +241,24 @@ def admit(manager: Manager, webhooks: Webhooks, facts: Facts, namespace: str) ->
         raise StartFailed(f"--webhook-port {webhooks.port}: {error}") from error
 
 
-def keep_domains(
+def keep_domains(  # noqa: PLR0913 - the parts that it wires
     manager: Manager,
     client: KubeClient,
     clock: Clock,
     settings: Settings,
     policy: Policy,
     everyone: Callable[[], Iterable[Managed]],
+    *,
+    mine: Callable[[Managed], bool] | None = None,
 ) -> KeptDomains:
     """Return the records of which namespace has which domain and name; `everyone` yields the managed
-    resources of both trees."""
+    resources of both trees, and `mine` returns whether this process reconciles one (None: it does)."""
     if not policy.keep_domains:
         return NOTHING
     looks = Looks(clock, settings.poll_interval)
-    records = DomainRecords(client, settings.namespace, looks)
+    records = DomainRecords(client, settings.namespace, looks, shared=mine is not None)
+    if mine is not None:
+        manager.before_shard(records.begin_again)
     rounds = Rounds(
         records,
         looks,
@@ -252,6 +266,7 @@ def keep_domains(
         keep=policy.keep_domains,
         everyone=everyone,
         everything_read=manager.everything_read,
+        mine=mine,
     )
     manager.repeat("kept domains", rounds.round)
     return records

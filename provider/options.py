@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from apis.drift import DriftPolicy
-from edgetenants_runtime import logs
+from edgetenants_runtime import logs, shards
 from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
@@ -244,6 +244,15 @@ _FLAGS: Final = (
     ),
     _flag(
         Section.ELECTION,
+        "--shards",
+        type=click.IntRange(1, shards.MOST),
+        metavar="NUMBER",
+        default=1,
+        says="Spread the AWS accounts over this many shards. Each shard has a Lease, and one process works "
+        "on it. 1: one process works on all accounts.",
+    ),
+    _flag(
+        Section.ELECTION,
         "--lease-duration",
         type=click.IntRange(1, 3600),
         metavar="SECONDS",
@@ -346,8 +355,11 @@ def settings(given: Mapping[str, Any]) -> Settings:
     """Return the manager's settings.
 
     Raises:
-        ValueError: the times of the leader election contradict each other; the message lists all three.
+        ValueError: the times of the leader election contradict each other; the message lists all three. Or
+            shards without a leader election.
     """
+    if given["shards"] > 1 and not given["leader_election"]:
+        raise ValueError("--shards: expected 1 with --no-leader-election, as shards have Leases")
     return Settings(
         hold_deletions=given["hold_deletions"],
         confirm_annotation=CONFIRM_ANNOTATION,
@@ -405,7 +417,7 @@ def text(value: object) -> str | None:
 
 def _election(given: Mapping[str, Any]) -> Election:
     timing = Timing(given["lease_duration"], given["lease_renew_deadline"], given["lease_retry_period"])
-    return Election(_namespace(given), given["lease_name"], timing)
+    return Election(_namespace(given), given["lease_name"], timing, shards=given["shards"])
 
 
 def _namespace(given: Mapping[str, Any]) -> str:

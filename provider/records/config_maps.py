@@ -1,6 +1,7 @@
 """The records of which namespace has which domain, stored in ConfigMaps in the provider's own namespace.
 
-They outlive the process, and besides it only administrators write there. The leader reads all records before
+They outlive the process, and besides it only administrators write there, and with shards its other processes.
+The leader reads all records before
 it needs the first, and again in each round: an administrator may release a domain, and the last write of a
 former process may arrive late. The provider overwrites only the version of a ConfigMap that it has read.
 """
@@ -91,8 +92,17 @@ class DomainRecords:
 
     recording = True
 
-    def __init__(self, objects: Objects, namespace: str, looks: Looks, *, clock: Clock | None = None) -> None:
-        """`namespace` is the provider's own; `clock` is real time."""
+    def __init__(
+        self,
+        objects: Objects,
+        namespace: str,
+        looks: Looks,
+        *,
+        clock: Clock | None = None,
+        shared: bool = False,
+    ) -> None:
+        """`namespace` is the provider's own; `clock` is real time; `shared`: other processes write, too."""
+        self._shared = shared
         self._objects, self._namespace, self._looks = objects, namespace, looks
         self._lock = threading.Lock()
         self._loaded = threading.Event()
@@ -153,6 +163,17 @@ class DomainRecords:
                     self._read(shard)
         except KubeError as error:
             raise RecordsFailed(str(error)) from error
+
+    def reread_free(self, domains: Iterable[str]) -> None:
+        """See KeptDomains."""
+        if self._shared:
+            self.reread(domain for domain in domains if self.holder(domain) is None)
+
+    def begin_again(self) -> None:
+        """This process works on further resources: read what another process wrote for them. Raises
+        KubeError."""
+        self._looks.begin_again()
+        self.load()
 
     def entries(self) -> Mapping[int, Entries]:
         """Return all records, by the number of their ConfigMap."""

@@ -32,8 +32,11 @@ class _Count:
     at: float | None
     """When it was seen not held; None if that round did not see it so."""
 
-    def is_of(self, record: Record) -> bool:
+    def is_of(self, record: Record, *, shared: bool) -> bool:
         """Whether no one else has changed the record since."""
+        if shared and not differs_only_in_count(self.stored, self.became):
+            # It was written, and the old one means that another process has found it held again.
+            return record == self.became.as_stored()
         return record in (self.stored, self.became.as_stored())
 
 
@@ -41,7 +44,9 @@ class Counts:
     """The state of each record after the last round. It is newer than the stored one, also where a ConfigMap
     is full and could not be written."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shared: bool = False) -> None:
+        """`shared`: other processes change the records, too."""
+        self._shared = shared
         self._counts: dict[str, _Count] = {}
 
     def latest(self, domain: str, record: Record) -> Record:
@@ -69,7 +74,7 @@ class Counts:
 
     def _of(self, domain: str, record: Record) -> _Count | None:
         count = self._counts.get(domain)
-        return count if count is not None and count.is_of(record) else None
+        return count if count is not None and count.is_of(record, shared=self._shared) else None
 
 
 def to_store(known: Entries, becomes: dict[str, Record | None]) -> dict[str, Record | None]:

@@ -1,6 +1,8 @@
 """Periodically checks the records of kept domains, and ends those whose time is over.
 
-Only the leader does this, after it has read everything. What it cannot determine changes nothing.
+Only the leader does this, after it has read everything. What it cannot determine changes nothing. With
+shards, each process does it: a domain that a resource of another process lists is undetermined here. No two
+processes count the same seconds, as each drops its count when another one has changed the record.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ _SHARE: Final = 0.05
 _ALLOWED_SECONDS: Final = 600.0
 _MOST_NAMESPACES: Final = 50
 """Maximum number of namespaces whose claims one round lists."""
+_SHARED_SECONDS: Final = 900.0
+"""The count up to which a domain that a tenant has, and no resource lists, is left to another process."""
 _NONE_REACHED: Final = -1
 _UNSERVED: Final = 60
 """Consecutive rounds, of at least ten seconds each, in which the kind is not served before the provider
@@ -105,6 +109,18 @@ class Claims:
         return self._allowed
 
 
+def _is_counted_elsewhere(record: Record, use: Use) -> bool:
+    """Whether a tenant has the domain, and another process counts because no resource lists it. They would
+    write in turn in each round."""
+    unlisted = use.held and not use.listed and not record.deleted and not use.deleted
+    return bool(unlisted and record.not_held_since and record.not_held_seconds < _SHARED_SECONDS)
+
+
+def _all(mr: Managed) -> bool:
+    del mr
+    return True
+
+
 def _ended(becomes: Mapping[str, Record | None]) -> Mapping[str, Record | None]:
     return {domain: None for domain, record in becomes.items() if record is None}
 
@@ -130,19 +146,22 @@ class Rounds:
         keep: timedelta,
         everyone: Callable[[], Iterable[Managed]],
         everything_read: Callable[[], bool],
+        mine: Callable[[Managed], bool] | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`keep` is how long a domain that no tenant holds is kept; `everyone` returns the managed resources
+        """`mine` returns whether this process observes a resource; None: it observes all.
+
+        `keep` is how long a domain that no tenant holds is kept; `everyone` returns the managed resources
         of both API trees, which are complete once `everything_read` returns True. The clock of `looks`
         measures; the wall clock `now` is only noted."""
         self._records, self._looks, self._claims = records, looks, claims
         self._keep, self._everyone, self._everything_read = keep, everyone, everything_read
-        self._now = now
+        self._mine, self._now = mine, now
         self._asked_last = ""
         self._failures = 0
         self._problem = ""
         self._reached = _NONE_REACHED
-        self._counts = Counts()
+        self._counts = Counts(shared=mine is not None)
         self._full: set[int] = set()
         """The ConfigMaps that were too large at the last write."""
 
@@ -170,7 +189,7 @@ class Rounds:
         shards = self._records.entries()
         everything = {domain: record for entries in shards.values() for domain, record in entries.items()}
         kept = {(record.namespace, domain) for domain, record in everything.items()}
-        uses = self._looks.uses(self._everyone(), kept)
+        uses = self._looks.uses(self._everyone(), kept, self._mine or _all)
         becomes = self._all_judged(everything, uses)
 
         def judged(entries: Entries) -> dict[str, Record | None]:
@@ -211,6 +230,8 @@ class Rounds:
         return becomes
 
     def _judged(self, domain: str, record: Record, use: Use, at: float) -> Record | None:
+        if self._mine and _is_counted_elsewhere(record, use):
+            return record
         latest, passed = self._counts.latest(domain, record), self._counts.passed(domain, record, at)
         after = life.next_record(latest, use, passed, self._now(), self._keep)
         if after is not None:

@@ -4,7 +4,7 @@ existing managed resources (pure except for what it remembers)."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,9 +90,20 @@ class Looks:
         with self._lock:
             self._on_hold[mr.uid] = self._clock.now()
 
-    def uses(self, everyone: Iterable[Managed], kept: Iterable[tuple[str, str]] = ()) -> Uses:
+    def begin_again(self) -> None:
+        """This process works on further resources: those that it has not observed count as unknown again."""
+        with self._lock:
+            self._since = None
+
+    def uses(
+        self,
+        everyone: Iterable[Managed],
+        kept: Iterable[tuple[str, str]] = (),
+        mine: Callable[[Managed], bool] = lambda _: True,
+    ) -> Uses:
         """Return what is known now. Forget the observations of deleted resources, and the domains that were
-        given up except those that are `kept` for a namespace."""
+        given up except those that are `kept` for a namespace. What is not `mine` is observed by another
+        process."""
         now = self._clock.now()
         with self._lock:
             if self._since is None:
@@ -111,6 +122,9 @@ class Looks:
             look, namespace = looks.get(mr.uid), namespace_of(mr)
             listed = {(namespace, domain) for domain in listed_by(mr)}
             uses.listed |= listed
+            if not mine(mr):
+                uses.unlooked |= listed
+                continue
             if mr.uid in on_hold or (look is None and waited < self._lasts):
                 uses.unlooked |= listed
             if look is None:
@@ -170,7 +184,8 @@ class Uses:
         self.listed: set[tuple[str, str]] = set()
         """A managed resource lists it, even one that is being deleted."""
         self.unlooked: set[tuple[str, str]] = set()
-        """Listed by a resource that was not observed yet, or whose recreation is on hold."""
+        """Listed by a resource that was not observed yet, that another process observes, or whose recreation
+        is on hold."""
         self.unseen: set[tuple[str, str]] = set()
         """Listed by a resource that was not observed for long, or never."""
         self.lost: frozenset[tuple[str, str]] = frozenset()

@@ -25,7 +25,6 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.kinds import CRDS
-from edgetenants_runtime.kube.lease import LeaseLock
 from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ResourceKind
 from edgetenants_runtime.process.controller import (
     BY_PROVIDER_CONFIG,
@@ -37,8 +36,9 @@ from edgetenants_runtime.process.controller import (
     shares,
 )
 from edgetenants_runtime.process.health import PageServers, probe_page
-from edgetenants_runtime.process.leader import Election, Elector, own_identity
+from edgetenants_runtime.process.leader import Election
 from edgetenants_runtime.process.metrics import Metrics
+from edgetenants_runtime.process.shard_leases import ShardLeases
 from edgetenants_runtime.providerconfigs import Access, ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queueing.queue import WorkQueue
 from edgetenants_runtime.queueing.rounds import Round
@@ -152,7 +152,7 @@ class Manager:
         self._stopped = threading.Event()
         self._watchdog = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._cut_off = self._lost = self._signalled = False
-        self._elector = self._made_elector()
+        self._shards = self._made_shards()
 
     def configs(self, kinds: ConfigKinds, *, allow_namespaced_identity: bool = False) -> ProviderConfigs:
         """The provider configs of one API tree, reconciled while the manager runs."""
@@ -161,7 +161,7 @@ class Manager:
             kinds,
             self._rng,
             self._recorder,
-            Access(allow_namespaced_identity, self._served, self._exists),
+            Access(allow_namespaced_identity, self._served, self._exists, self.mine),
         )
         self._configs.append(configs)
         return configs
@@ -193,6 +193,7 @@ class Manager:
                 own.timeout,
                 self._may_act,
                 self.everything_read,
+                mine=(lambda _: self.mine("")) if configs is None else configs.mine,
                 now=self._client.server_time.now,
             ),
         )
@@ -222,13 +223,26 @@ class Manager:
         if configs is not None:
             controller.follow(configs)
             configs.used_by(informer)
+            if self._sharded:
+                configs.on_moved(controller.look_again)
         self._controllers.append(controller)
         return controller
 
     def repeat(self, name: str, job: Callable[[], float]) -> None:
         """Run a job periodically besides the reconciles, while this process may act; see
-        `queueing.rounds.Round`."""
+        `queueing.rounds.Round`. With shards, each process that holds one runs it."""
         self._rounds.append(Round(name, job, self._may_act))
+
+    def mine(self, owner: str) -> bool:
+        """Whether this process works on an owner; see `edgetenants_runtime.shards`. Always True without
+        shards, also while another process leads."""
+        return self._shards is None or self._shards.mine(owner)
+
+    def before_shard(self, prepare: Callable[[], None]) -> None:
+        """Call `prepare` before this process works on a further shard, to forget what another process may
+        have changed. While it raises KubeError, the shard waits. Not called without shards."""
+        if self._shards is not None:
+            self._shards.before_gain(prepare)
 
     def admit(self, address: str, port: int, certificate: Certificate, checks: Mapping[str, Check]) -> None:
         """Serve admission webhooks, each at its path, also while another process leads. Raises OSError if the
@@ -258,8 +272,8 @@ class Manager:
         for each in self._rounds:
             each.start()
         self._watchdog.start()
-        if self._elector is not None:
-            self._elector.start()
+        if self._shards is not None:
+            self._shards.start()
 
     def stop(self) -> bool:
         """Finish running work within the time limit. True: nothing was aborted.
@@ -278,8 +292,8 @@ class Manager:
         if self._lost and not all(ended):
             # This process must have exited when another one starts; do not wait for anything else.
             return False
-        if self._elector is not None:
-            self._elector.stop(release=all(ended))
+        if self._shards is not None:
+            self._shards.stop(release=all(ended))
         for informer in (self._crds, self._published.informer, *self._informers):
             informer.stop(timeout=0.5)
         self._recorder.stop(timeout=max(1.0, bound - elapsed.elapsed()))
@@ -337,7 +351,7 @@ class Manager:
     def healthy(self) -> tuple[bool, list[str]]:
         """Whether the workers and the leader election can work: none has died, and not all are stuck."""
         problems = [c.problem for c in self._controllers if c.problem]
-        if self._elector is not None and not self._elector.alive:
+        if self._shards is not None and not self._shards.alive:
             problems.append("leader election has stopped")
         return not problems, problems
 
@@ -354,11 +368,11 @@ class Manager:
                 problems.append(informer.problem)
             elif not informer.synced:
                 problems.append(f"{informer.kind.resource} have not been listed yet")
-        if self._elector is not None:
-            if self._elector.problem:
-                problems.append(self._elector.problem)
-            elif not self._elector.leading:
-                notes.append(f"waiting for leadership; current leader: {self._elector.leader or 'none'}")
+        if self._shards is not None:
+            if self._shards.problem:
+                problems.append(self._shards.problem)
+            elif not self._shards.leading:
+                notes.append(f"waiting for leadership; current leader: {self._shards.leader or 'none'}")
         refused = [line for line in self._client.refused if line not in problems]
         return not problems, [*problems, *refused, *notes]
 
@@ -448,20 +462,32 @@ class Manager:
 
     # Leadership and time.
 
-    def _made_elector(self) -> Elector | None:
+    def _made_shards(self) -> ShardLeases | None:
         election = self._settings.election
         if election is None:
             return None
         # A request that hangs must leave time for another one before the leadership expires.
         client = self._client.bounded(election.timing.renew / 4)
-        key = ObjectKey(election.namespace, election.name)
-        lock = LeaseLock(client, key, election.identity or own_identity())
-        elector = Elector(lock, election.timing, on_lost=self._on_lost, rng=self._rng)
-        self.metrics.election(election.name, lambda: elector.leading)
-        return elector
+        shards = ShardLeases(client, election, on_lost=self._on_lost, on_end=self._stopped.set, rng=self._rng)
+        shards.on_gain(self._on_gain)
+        for name, leads in shards.names.items():
+            self.metrics.election(name, leads)
+        return shards
+
+    @property
+    def _sharded(self) -> bool:
+        return self._shards is not None and self._shards.count > 1
+
+    def _on_gain(self, shard: int) -> None:
+        # In the thread of the shards: their resources are in the caches already.
+        del shard
+        for configs in self._configs:
+            configs.look_at_all()
+        for controller in self._controllers:
+            controller.look_again()
 
     def _may_act(self) -> bool:
-        return not self._cut_off and (self._elector is None or self._elector.leading)
+        return not self._cut_off and (self._shards is None or self._shards.leading)
 
     def _on_lost(self) -> None:
         self._lost = True

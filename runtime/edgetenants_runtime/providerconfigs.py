@@ -24,6 +24,7 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.rules.events import Recorder
+from edgetenants_runtime.shards import Mine, everything
 
 __all__ = ["Access", "ConfigKinds", "ProviderConfigs"]
 
@@ -38,6 +39,8 @@ class Access:
     """Whether the API server may serve a kind."""
     exists: Callable[[ResourceKind], bool] = lambda _: False
     """Whether a kind is known to exist."""
+    mine: Mine = everything
+    """Whether this process works on a config, its Secrets and its resources."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class ConfigKinds:
     annotations: Mapping[str, int] = field(default_factory=dict)
     """Annotations of a config that the provider reads, each with the number of characters that it reads.
     Others are not in `ResolvedConfig.annotations`."""
+    owner_field: str = ""
+    """Field of status that the provider reports and that names the owner of the resources, such as their
+    account. With shards, all resources of an owner are in one shard. Anyone who may write the status decides
+    which process tries first, so a client must check the owner itself."""
     secret_mark: str = ""
     """Finalizer and label of Secrets in use, `domain/name`. Unset: `in-use` in the group of the usages, which
     belongs to this provider. Two providers, or two trees, never release each other's Secrets."""
@@ -78,7 +85,7 @@ class ProviderConfigs:
     ) -> None:
         """`clock` is real time."""
         access = access or Access()
-        self._kinds = kinds
+        self._kinds, self._mine = kinds, access.mine
         self._restrictions = (
             None
             if access.allow_namespaced_identity
@@ -111,6 +118,9 @@ class ProviderConfigs:
                 self._secrets,
                 recorder,
                 access.served,
+                mine=lambda key: access.mine(self.owner(key)),
+                mine_too=lambda secret: access.mine(f"secret {secret}"),
+                leads_elsewhere=self._leads_elsewhere,
             ),
             rng,
             secrets_of=lambda key, spec: secrets_of(key, spec, kinds.secret_paths),
@@ -152,6 +162,30 @@ class ProviderConfigs:
         deleted. Call it before the informers start."""
         for informer in self._configs.values():
             informer.add_handler(_appearances(handler))
+
+    def on_moved(self, handler: Callable[[ProviderConfigKey], None]) -> None:
+        """Call the handler for configs whose owner has changed in their status. Call it before the informers
+        start."""
+        for informer in self._configs.values():
+            informer.add_handler(_moves(informer.kind, self._kinds.owner_field, handler))
+
+    def owner(self, key: ProviderConfigKey) -> str:
+        """The owner of a config's resources, as its status has it; the config itself if it has none yet."""
+        informer = self._configs.get(key.kind)
+        config = informer.cache.get(ObjectKey(key.namespace, key.name)) if informer else None
+        return str(key) if config is None else _owner(config, self._kinds.owner_field)
+
+    def _leads_elsewhere(self, status: Mapping[str, Any]) -> bool:
+        owner = status.get(self._kinds.owner_field)
+        return owner is not None and not self._mine(str(owner))
+
+    def mine(self, mr: Managed) -> bool:
+        """Whether this process works on the resource."""
+        return self._mine(self.owner(mr.provider_config_ref))
+
+    def look_at_all(self) -> None:
+        """This process works on further configs."""
+        self._controller.look_at_all()
 
     def used_by(self, resources: Informer, use: ConfigUse = PRIMARY) -> None:
         """Count the managed resources of this informer as users while they exist. Call it before the informer
@@ -272,6 +306,21 @@ def _appearances(handler: Callable[[str], None]) -> Callable[[ObjectChange], Non
             handler(change.new["metadata"].get("uid") or "")
 
     return handle
+
+
+def _moves(
+    kind: ResourceKind, field: str, handler: Callable[[ProviderConfigKey], None]
+) -> Callable[[ObjectChange], None]:
+    def handle(change: ObjectChange) -> None:
+        if change.new is not None and _owner(change.old or {}, field) != _owner(change.new, field):
+            handler(ProviderConfigKey(kind.kind, change.key.name, change.key.namespace))
+
+    return handle
+
+
+def _owner(config: Mapping[str, Any], field: str) -> str:
+    known = (config.get("status") or {}).get(field) if field else None
+    return str(known or (config.get("metadata") or {}).get("uid") or "")
 
 
 def _generation(obj: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -282,7 +282,7 @@ class Tree:
         self.log.kill = None
         kinds = ConfigKinds(
             (self.NAMESPACED, self.CLUSTER), self.USAGE, ("endpoint",), ("roles",),
-            ("credentials.secretRef", "dns.tsigSecretRef"),
+            ("credentials.secretRef", "dns.tsigSecretRef"), owner_field="accountId",
         )  # fmt: skip
         rng = random.Random(1)
         client: Any = self.objects

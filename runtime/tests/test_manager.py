@@ -6,6 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from edgetenants_runtime.kube.events import EventRecorder, EventWriter
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import ObjectKey
 from edgetenants_runtime.manager import KindSettings, Manager, Settings, _has_another
+from edgetenants_runtime.process.controller import Controller
 from edgetenants_runtime.process.leader import Election, Timing
+from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from edgetenants_runtime.rules.events import EventReason, EventType
 from edgetenants_runtime.testing import toy
 from edgetenants_runtime.testing.cases import SETTLED
@@ -632,3 +635,52 @@ def test_no_namespace_has_all_workers(api: Any, manager: Manager, workers: int, 
     for number in range(30):
         controller.queue.add(ObjectKey("shop", str(number)))
     assert sum(controller.queue.get(block=False) is not None for _ in range(30)) == most
+
+
+# Shards.
+
+
+@pytest.fixture
+def sharded(client: KubeClient, outside: Client) -> Manager:
+    election = replace(MINE, shards=2)
+    return Manager(client, SystemClock(), Settings(workers=1, election=election))
+
+
+def test_a_gained_shard_is_looked_at_with_all_its_configs_and_resources(
+    sharded: Manager, outside: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(ProviderConfigs, "look_at_all", lambda _: looked.append("configs"))
+    monkeypatch.setattr(Controller, "look_again", lambda *_: looked.append("resources"))
+    moved: list[Any] = []
+    monkeypatch.setattr(ProviderConfigs, "on_moved", lambda _, handler: moved.append(handler))
+    configs = sharded.configs(ConfigKinds((TOYS,), TOYS))
+    sharded.manage(TOYS, outside, configs)
+    assert len(moved) == 1
+    assert sharded._shards is not None
+    sharded._shards._told[0](1)
+    assert looked == ["configs", "resources"]
+    assert not sharded.mine("123456789012"), "it holds no shard"
+    assert not configs.mine(Managed(toy()))
+    without_configs = sharded.manage(replace(TOYS, plural="others"), outside)
+    assert not without_configs._limits.mine(Managed(toy()))
+
+
+def test_what_is_done_before_a_shard_belongs_to_shards(sharded: Manager) -> None:
+    prepare = list[str]
+    sharded.before_shard(prepare)
+    assert sharded._shards is not None
+    assert sharded._shards._prepare == [prepare]
+
+
+def test_without_shards_every_owner_is_ours_and_no_config_moves(
+    client: KubeClient, candidate: Manager, outside: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[Any] = []
+    monkeypatch.setattr(ProviderConfigs, "on_moved", lambda _, handler: moved.append(handler))
+    alone = Manager(client, SystemClock(), Settings())
+    for manager in (candidate, alone):
+        manager.manage(TOYS, outside, manager.configs(ConfigKinds((TOYS,), TOYS)))
+        assert manager.mine("123456789012")
+        manager.before_shard(lambda: None)
+    assert moved == []

@@ -186,8 +186,8 @@ PROVIDER_AWS = (
     Mutation(
         "no call waits in its worker",
         "main.py",
-        "settings.workers, sweeps, places, check_seconds",
-        "settings.workers, sweeps, check_seconds",
+        "        sweeps,\n        places,\n        check_seconds",
+        "        sweeps,\n        check_seconds",
         "each turn at a throttled operation costs the reads of its reconcile several times",
         ("unit/provider/test_defects.py",),
     ),
@@ -333,7 +333,7 @@ PROVIDER_AWS = (
     Mutation(
         "each resource tries refused credentials",
         "cloudfront/account/sessions.py",
-        "self._note(config.uid, _Opened(fingerprint, None, error.but(), until))",
+        "self._note(config.uid, _Opened(fingerprint, None, failure=error.but(), until=until))",
         "pass",
         "ten thousand resources of a bad config ask STS each minute",
         ("contract/test_credentials.py",),
@@ -774,8 +774,8 @@ PROVIDER_AWS = (
     Mutation(
         "accounts do not know how many workers there are",
         "main.py",
-        "clock, instruments, settings.workers, sweeps, places, check_seconds",
-        "clock, instruments, sweeps=sweeps, places=places, check_seconds",
+        "        settings.workers,\n        sweeps,\n        places,\n",
+        "        sweeps=sweeps,\n        places=places,\n",
         "one silent endpoint takes all of four workers",
         ("unit/provider/test_defects.py",),
     ),

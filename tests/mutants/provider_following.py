@@ -132,8 +132,8 @@ PROVIDER_FOLLOWING = (
     Mutation(
         "roll-outs are polled although lists come more often",
         _TENANT,
-        "            return replace(seen, watched_for=self._tenant.follow(mr, tenant, every, longest=longest))\n",
-        "            return seen\n",
+        "watched_for=self._tenant.follow(mr, tenant, every, longest=longest))",
+        "watched_for=None)",
         "each roll-out costs a Get each five seconds",
         (_LIFE,),
     ),

@@ -730,8 +730,8 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "records are kept in a namespace of users",
         "main.py",
-        "DomainRecords(client, settings.namespace, looks)",
-        'DomainRecords(client, "default", looks)',
+        "DomainRecords(client, settings.namespace, looks, ",
+        'DomainRecords(client, "default", looks, ',
         "who may write ConfigMaps there takes domains",
         ("unit/provider/test_main.py",),
     ),

@@ -150,7 +150,7 @@ CONFIGS = (
     Mutation(
         "each user costs a write of the config's status",
         "config/controller.py",
-        "        if wait > 0 and not config_status.is_news(config, used=used):\n",
+        "        if wait > 0 and not news:\n",
         "        if False:\n",
         "ten thousand resources would cost ten thousand writes",
         ("config/test_controller.py",),

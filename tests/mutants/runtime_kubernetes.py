@@ -176,8 +176,8 @@ LEADING = (
     Mutation(
         "a Lease of somebody else is taken before it expires",
         "process/leader.py",
-        "        return self._clock.now() >= self._seen_at + known.seconds\n",
-        "        return True\n",
+        "        return self._clock.now() - (seen + lasts)\n",
+        "        return 1.0\n",
         "two providers would act at once",
         ("process/test_leader.py",),
     ),

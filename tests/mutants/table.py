@@ -42,6 +42,7 @@ from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 from tests.mutants.runtime_memory import RUNTIME_MEMORY
 from tests.mutants.runtime_pages import RUNTIME_PAGES
 from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
+from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_SHARDS
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_MEMORY,
             *RUNTIME_PAGES,
             *RUNTIME_PRIORITIES,
+            *RUNTIME_SHARDS,
         ),
     ),
     "provider": Target(
@@ -108,6 +110,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_PLAN,
             *PROVIDER_QUOTA,
             *PROVIDER_READINGS,
+            *PROVIDER_SHARDS,
             *PROVIDER_SUCCESSORS,
             *PROVIDER_SWEEP,
         ),

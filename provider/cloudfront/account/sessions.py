@@ -51,6 +51,8 @@ from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.clock import Clock, Stopwatch
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.leading import StandDown
+from edgetenants_runtime.shards import Mine
 from provider.cloudfront.account import credential_origins, timestamps, web_identity
 from provider.cloudfront.account.renewed_credentials import RenewedCredentials
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
@@ -172,6 +174,8 @@ class _Opened:
 
     fingerprint: str
     account: Account | None
+    mine: bool = True
+    """This process works on the account, so its lists are swept."""
     failure: ExternalError | None = None
     until: float = float("inf")
 
@@ -213,11 +217,14 @@ class Accounts:
         *,
         check_seconds: float = DEEP_CHECK_SECONDS,
         wake: Wake = lambda _: None,
+        mine: Mine | None = None,
     ) -> None:
         """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
         for calls that wait in their workers; by default there are none. `check_seconds` is the longest
         interval between checks of a tenant's tags, certificate and DNS. `wake` reconciles resources that wait
-        for room in their account."""
+        for room in their account. `mine` returns whether this process works on an account; None: on all, also
+        on those whose ids it cannot read."""
+        self._mine = mine
         self.clock = clock
         self._check_seconds = check_seconds
         self._sweeps = sweeps
@@ -258,6 +265,27 @@ class Accounts:
             if (known := self._known(config.uid, fingerprint)) is not None:
                 return known
             return self._reopen(config, fingerprint)
+
+    def check_mine(self, config: ResolvedConfig, account: Account) -> None:
+        """Check that this process works on the account of a config, before it does anything else there.
+
+        Raises:
+            StandDown: another process works on it.
+            ExternalError: the account is unknown, so it is unknown which process works on it.
+        """
+        if self._mine is None:
+            return
+        if account.id is None:
+            raise ExternalError(
+                f"{config.key}: expected credentials that can read their account, got a refusal; with "
+                "--shards, the account decides which process works on it. Permit sts:GetCallerIdentity",
+                retry=Retry.poll(),
+            )
+        if not self._mine(account.id):
+            raise StandDown(f"the work on account {account.id}", made_nothing=True)
+
+    def _works_on(self, account: str | None) -> bool:
+        return self._mine is None or (account is not None and self._mine(account))
 
     def opened(self, uid: str) -> Account | None:
         """Return the account of the config with this uid, if a reconcile has opened it."""
@@ -306,6 +334,9 @@ class Accounts:
             return None
         if opened.failure is not None:
             raise opened.failure.but()
+        if opened.account is not None and self._works_on(opened.account.id) != opened.mine:
+            # This process works on it from now on.
+            return None
         return opened.account
 
     def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
@@ -316,11 +347,11 @@ class Accounts:
             # This one attempt serves all of perhaps a thousand resources that use the config.
             until = self.clock.now() + _FAILURE_SECONDS
             # Keep a copy: the raised error keeps the stack frames alive that it passed, and their objects.
-            self._note(config.uid, _Opened(fingerprint, None, error.but(), until))
+            self._note(config.uid, _Opened(fingerprint, None, failure=error.but(), until=until))
             raise
         told = account.caller_arn is not None
         until = float("inf") if told else self.clock.now() + _UNTOLD_SECONDS
-        self._note(config.uid, _Opened(fingerprint, account, until=until))
+        self._note(config.uid, _Opened(fingerprint, account, self._works_on(account.id), until=until))
         return account
 
     def _note(self, uid: str, opened: _Opened) -> None:
@@ -442,7 +473,7 @@ class Accounts:
         calls: CloudFrontCalls,
     ) -> Swept | None:
         """The lists of the caller: each may see other tenants, and only its own lists count for it."""
-        if self._sweeps is None:
+        if self._sweeps is None or not self._works_on(caller.account if caller else None):
             return None
         endpoint = spec.endpoint.url if spec.endpoint else ""
         who = (caller.account, caller.arn) if caller and caller.arn else (config.uid, None)

@@ -102,7 +102,9 @@ class _Connector:
         with held_up(mr):
             config = self._configs.resolve(mr)
             account = self._account(mr, config)
-        self._configs.report(config, _found(account))
+            self._configs.report(config, _found(account))
+            # After the report: the status leads the other processes to the config.
+            self._accounts.check_mine(config, account)
         for words in account.memory.quotas.warnings(config.uid):
             self._configs.warn(config, words)
         client = self._client(self._deps(mr, config, account), mr, account, made)

@@ -89,6 +89,15 @@ class KeptDomains(Protocol):
         """
         ...
 
+    def reread_free(self, domains: Iterable[str]) -> None:
+        """Read the records of those of these domains again that seem to be free, if other processes write
+        records, too.
+
+        Raises:
+            RecordsFailed: they cannot be read.
+        """
+        ...
+
     def hold(self, domains: Iterable[str], namespace: str) -> None:
         """Keep domains for a namespace. Once this returns, they stay kept even if the process dies.
 
@@ -133,6 +142,9 @@ class _Nothing:
     def reread(self, domains: Iterable[str]) -> None:
         """See KeptDomains."""
 
+    def reread_free(self, domains: Iterable[str]) -> None:
+        """See KeptDomains."""
+
     def hold(self, domains: Iterable[str], namespace: str) -> None:
         """See KeptDomains."""
 
@@ -166,7 +178,7 @@ class OnlyRead:
     def __init__(self, kept: KeptDomains) -> None:
         self._kept = kept
         self.holder, self.reread, self.place = kept.holder, kept.reread, kept.place
-        self.vouches = kept.vouches
+        self.reread_free, self.vouches = kept.reread_free, kept.vouches
 
     @property
     def known(self) -> bool:
@@ -329,7 +341,9 @@ class Keeper:
         Raises:
             NotYet: the records cannot be read at present; a domain without a known record is not free.
         """
+        domains = tuple(domains)
         try:
+            self._kept.reread_free(domains)
             others = self._others(mr, domains)
             if others:
                 self._kept.reread(others)

@@ -34,7 +34,7 @@ from edgetenants_runtime.kube.handlers import tell
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.kube.objects import Objects
 from edgetenants_runtime.kube.transform import check_whole
-from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
+from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind, key_of
 from edgetenants_runtime.queueing.queue import WorkQueue
 from edgetenants_runtime.rules.events import EventReason, EventType, Recorder
 
@@ -57,6 +57,12 @@ class Parts:
     recorder: Recorder
     served: Callable[[ResourceKind], bool]
     """Whether the kind is installed at all."""
+    mine: Callable[[ProviderConfigKey], bool] = lambda _: True
+    """Whether this process works on a config: the one that reconciles its resources."""
+    mine_too: Callable[[ObjectKey], bool] = lambda _: True
+    """Whether this process releases a Secret, which configs of several processes may use."""
+    leads_elsewhere: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    """Whether reported fields of the status lead another process to a config."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,14 @@ class ConfigController:
     def look_at(self, key: ProviderConfigKey) -> None:
         """Something about the config or its users has changed."""
         self._queue.add_after_real(_Config(key), self.LOOK_SECONDS)
+
+    def look_at_all(self) -> None:
+        """This process works on further configs and Secrets."""
+        for key, _ in self._all_configs():
+            self.look_at(key)
+        for usage in self._parts.usages.cache.objects():
+            self._look_at_stray(usage)
+        self._look_for_unused_secrets()
 
     def report(self, key: ProviderConfigKey, uid: str, fields: Mapping[str, Any]) -> None:
         """See `ConfigResolver.report`."""
@@ -269,14 +283,22 @@ class ConfigController:
 
     def _do(self, task: _Task) -> None:
         match task:
-            case _Config(key):
+            case _Config(key) if self._parts.mine(key):
                 self._look_at_config(key)
+            case _Config(key):
+                # What this process reported of it may be out of date when it works on it again.
+                self._forget(key)
             case _Secret(key):
                 self._tell_of_secret(key)
             case _StrayUsage(key):
-                self._parts.tracker.adopt(key)
+                self._adopt(key)
             case _UnusedSecrets():
                 self._release_unused_secrets()
+
+    def _adopt(self, key: ObjectKey) -> None:
+        usage = self._parts.usages.cache.get(key)
+        if usage is not None and self._parts.mine(config_of(usage)):
+            self._parts.tracker.adopt(key)
 
     def _look_at_config(self, key: ProviderConfigKey) -> None:
         config = self._find(key)
@@ -299,7 +321,8 @@ class ConfigController:
 
     def _release_unused_secrets(self) -> None:
         failed: KubeError | None = None
-        for secret in sorted(set(self._parts.secrets.held) - self._used_secrets()):
+        unused = sorted(set(self._parts.secrets.held) - self._used_secrets())
+        for secret in filter(self._parts.mine_too, unused):
             try:
                 with self.releases.alone(secret):
                     if secret not in self._used_secrets():
@@ -335,15 +358,16 @@ class ConfigController:
         if config is None:
             self._forget(key)
             return
+        reported = self._reported_of(key, config["metadata"].get("uid") or "")
+        news = config_status.is_news(config, used=used) or self._parts.leads_elsewhere(reported)
         wait = self._written.get(key, -self.COUNT_SECONDS) + self.COUNT_SECONDS - self._clock.now()
-        if wait > 0 and not config_status.is_news(config, used=used):
+        if wait > 0 and not news:
             self._queue.add_after_real(_Config(key), wait)
             return
         users = self._parts.users.count(key)
         terminating = config_status.is_terminating(config, used=users > 0)
         if terminating:
             self._queue.add_after_real(_Config(key), self.RESYNC_SECONDS)
-        reported = self._reported_of(key, config["metadata"].get("uid") or "")
         patch = config_status.patch_for(config, {**reported, "users": users}, now=utc_now())
         if terminating and "conditions" in patch:
             self._parts.recorder.event(
@@ -358,6 +382,9 @@ class ConfigController:
         self._written[key] = self._clock.now()
         body = {"metadata": {"resourceVersion": config["metadata"].get("resourceVersion")}, "status": patch}
         self._take_in(key, self._parts.objects.patch(self._kind(key), _name(key), body, subresource="status"))
+        if not self._parts.mine(key):
+            # The status now leads to another process. The watch does not report our own write.
+            self._forget(key)
 
     def _reported_of(self, key: ProviderConfigKey, uid: str) -> Mapping[str, Any]:
         with self._lock:
@@ -409,8 +436,12 @@ class ConfigController:
     def _on_usage(self, change: ObjectChange) -> None:
         for usage in filter(None, (change.old, change.new)):
             self.look_at(config_of(usage))
-        if change.new is not None and controller_of(change.new) is None:
-            self._queue.add_after_real(_StrayUsage(change.key), self.LOOK_SECONDS)
+        if change.new is not None:
+            self._look_at_stray(change.new)
+
+    def _look_at_stray(self, usage: Mapping[str, Any]) -> None:
+        if controller_of(usage) is None:
+            self._queue.add_after_real(_StrayUsage(key_of(usage)), self.LOOK_SECONDS)
 
     def _look_for_unused_secrets(self) -> None:
         self._queue.add_after_real(_UnusedSecrets(), self.LOOK_SECONDS)

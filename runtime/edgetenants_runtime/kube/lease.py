@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ class LeaseRecord:
 
     spec: Mapping[str, Any]
     version: str
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def holder(self) -> str:
@@ -47,10 +48,17 @@ class LeaseLock:
     """
 
     def __init__(
-        self, objects: Objects, key: ObjectKey, identity: str, *, now: Callable[[], datetime] = utc_now
+        self,
+        objects: Objects,
+        key: ObjectKey,
+        identity: str,
+        *,
+        now: Callable[[], datetime] = utc_now,
+        notes: Callable[[LeaseRecord | None], Mapping[str, str | None]] = lambda _: {},
     ) -> None:
-        """`identity` must be unique to each process."""
-        self.key, self.identity = key, identity
+        """`identity` must be unique to each process. `notes` returns the annotations to set, or with None to
+        remove, when it takes the Lease, which it last read like this."""
+        self.key, self.identity, self._notes = key, identity, notes
         self._objects, self._now = objects, now
 
     def read(self) -> LeaseRecord | None:
@@ -63,22 +71,30 @@ class LeaseLock:
     def take(self, known: LeaseRecord | None, seconds: int) -> LeaseRecord:
         """Acquire it for `seconds`. Raises Conflict or AlreadyExists if another process was faster."""
         spec = self._spec(self.identity, seconds) | {"acquireTime": self._stamp()}
+        notes = dict(self._notes(known))
+        annotated: dict[str, Any] = {"annotations": notes} if notes else {}
         if known is None:
-            metadata = {"name": self.key.name, "namespace": self.key.namespace}
+            metadata = {"name": self.key.name, "namespace": self.key.namespace} | annotated
             return _record(self._objects.create(LEASES, {"metadata": metadata, "spec": spec}))
         moved = known.holder != self.identity
-        return self._write(known, spec | {"leaseTransitions": known.transitions + moved})
+        return self._write(known, spec | {"leaseTransitions": known.transitions + moved}, annotated)
 
     def renew(self, known: LeaseRecord, seconds: int) -> LeaseRecord:
         """Renew it for `seconds`. Raises Conflict, and NotFound if it was deleted."""
         return self._write(known, self._spec(self.identity, seconds))
 
+    def annotate(self, annotations: Mapping[str, str]) -> None:
+        """Set annotations. Its holder, if there is one, then reads it again before it renews it."""
+        self._objects.patch(LEASES, self.key, {"metadata": {"annotations": dict(annotations)}})
+
     def release(self, known: LeaseRecord) -> None:
         """Release it, so that another process need not wait."""
         self._write(known, self._spec("", 1))
 
-    def _write(self, known: LeaseRecord, spec: Mapping[str, Any]) -> LeaseRecord:
-        patch = {"metadata": {"resourceVersion": known.version}, "spec": spec}
+    def _write(
+        self, known: LeaseRecord, spec: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+    ) -> LeaseRecord:
+        patch = {"metadata": {"resourceVersion": known.version, **(metadata or {})}, "spec": spec}
         return _record(self._objects.patch(LEASES, self.key, patch))
 
     def _spec(self, holder: str, seconds: int) -> dict[str, Any]:
@@ -89,4 +105,6 @@ class LeaseLock:
 
 
 def _record(lease: Mapping[str, Any]) -> LeaseRecord:
-    return LeaseRecord(lease.get("spec") or {}, str(lease["metadata"].get("resourceVersion") or ""))
+    metadata = lease["metadata"]
+    version, annotations = str(metadata.get("resourceVersion") or ""), metadata.get("annotations") or {}
+    return LeaseRecord(lease.get("spec") or {}, version, annotations)

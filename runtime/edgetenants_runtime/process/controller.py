@@ -81,6 +81,8 @@ class Limits:
     """Called before the first reconcile only."""
     clock: Clock = field(default_factory=SystemClock)
     """Real time, for the timeout."""
+    mine: Callable[[Managed], bool] = lambda _: True
+    """Called before each reconcile; while it is False, another process reconciles the resource."""
     now: Callable[[], datetime] = utc_now
     """The time to compare with what the API server wrote; see `kube.server_time`."""
 
@@ -235,6 +237,15 @@ class Controller:
             # Thousands may use it. What awaits it, such as a new resource, keeps its priority.
             self.enqueue(key, self._following.priority(key))
 
+    def look_again(self, config: ProviderConfigKey | None = None) -> None:
+        """Reconcile what this process may have to reconcile from now on: of all resources, or of those of a
+        provider config."""
+        cache = self.informer.cache
+        keys = cache.keys() if config is None else cache.keys_by_index(BY_PROVIDER_CONFIG, str(config))
+        for obj in filter(None, map(cache.get, keys)):
+            if self._limits.mine(Managed(obj)):
+                self._found(Managed(obj))
+
     def look_for_overdue(self) -> None:
         """Log reconciles that exceed their timeout, and replace their workers. Call it about every second."""
         now = self._clock.now()
@@ -334,6 +345,9 @@ class Controller:
         if not self._limits.may_act():
             raise StandDown("the reconcile")
         mr, course = Managed(obj), self._following.course(key)
+        if not self._limits.mine(mr):
+            self._leave_to_its_process(mr)
+            return
         with structlog.contextvars.bound_contextvars(**self._names(key)):
             outcome = self._timed(mr)
             _log.debug("reconciled", next=str(outcome.next), seconds=round(outcome.seconds, 1))
@@ -364,6 +378,14 @@ class Controller:
         self._following.forget(key)
         self._reconciler.forget(uid)
         self._instruments.resources.forget(uid)
+
+    def _leave_to_its_process(self, mr: Managed) -> None:
+        """If this process has to reconcile it again, it begins with nothing that may be out of date. The key
+        may have been added again meanwhile, so its delays stay."""
+        self.queue.forget(mr.key)
+        self._following.forget(mr.key)
+        self._reconciler.forget(mr.uid)
+        self._instruments.resources.forget(mr.uid)
 
     def _look_back(self, mr: Managed) -> None:
         # Our own removal of the finalizer is in the cache before the watch delivers it, which then is no

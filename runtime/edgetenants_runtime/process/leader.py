@@ -18,10 +18,11 @@ import random
 import socket
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, Protocol
 
 import structlog
 
@@ -29,7 +30,7 @@ from edgetenants_runtime.clock import Clock, SystemClock, utc_now
 from edgetenants_runtime.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from edgetenants_runtime.kube.lease import LeaseLock, LeaseRecord
 
-__all__ = ["Election", "Elector", "Phase", "Timing", "own_identity"]
+__all__ = ["Election", "Elector", "Phase", "Restraint", "Timing", "own_identity"]
 
 _log = structlog.get_logger("edgetenants_runtime.leader")
 
@@ -64,6 +65,8 @@ class Election:
     timing: Timing = Timing()
     identity: str = ""
     """The unique identity of this process; generated if empty."""
+    shards: int = 1
+    """The number of shards; see `process.shard_leases`. 1: one process works and the others wait."""
 
 
 class Phase(StrEnum):
@@ -79,6 +82,35 @@ class Phase(StrEnum):
     """This process has stopped and released the Lease, if it held it; final."""
 
 
+class Restraint(Protocol):
+    """Decides when this process takes a Lease that no other process holds."""
+
+    def seconds(self, known: LeaseRecord | None) -> float:
+        """For how long the Lease must have been free before this process takes it, as of now."""
+        ...
+
+    def begin(self, known: LeaseRecord | None, free: float) -> bool:
+        """This process may take the Lease, which has been free for these seconds; `end` follows if so."""
+        ...
+
+    def end(self) -> None:
+        """The attempt has ended; the elector leads if it succeeded."""
+        ...
+
+
+class _Unrestrained:
+    def seconds(self, known: LeaseRecord | None) -> float:
+        del known
+        return 0.0
+
+    def begin(self, known: LeaseRecord | None, free: float) -> bool:
+        del known, free
+        return True
+
+    def end(self) -> None:
+        return
+
+
 _Moment = tuple[float, datetime]
 """On the monotonic clock, and on the wall clock."""
 
@@ -91,7 +123,7 @@ def own_identity() -> str:
 class Elector:
     """Takes part in the election, in its own threads. Thread-safe."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the election depends on, by name
         self,
         lock: LeaseLock,
         timing: Timing,
@@ -100,16 +132,19 @@ class Elector:
         rng: random.Random,
         clock: Clock | None = None,
         wall: Callable[[], datetime] = utc_now,
+        restraint: Restraint | None = None,
     ) -> None:
         """`on_lost` is called once, from the elector's thread, when this process loses the leadership. `wall`
-        is the wall clock."""
+        is the wall clock. Without a `restraint`, a free Lease is taken at once."""
         self._lock, self._timing, self._on_lost, self._rng = lock, timing, on_lost, rng
+        self._restraint = restraint or _Unrestrained()
         self._clock, self._wall = clock or SystemClock(), wall
         self._changed = threading.Condition()
         self._phase = Phase.WAITING
         self._renewed, self._renewed_wall = 0.0, wall()
         self._known: LeaseRecord | None = None
-        self._seen_at = 0.0
+        self._seen_at: float | None = None
+        """When the last change of the Lease was seen; None before the first look."""
         self._stopping = False
         self._problem = ""
         self._threads = [
@@ -139,6 +174,11 @@ class Elector:
         return known.holder if known else ""
 
     @property
+    def known(self) -> LeaseRecord | None:
+        """The Lease as last read or written; None if it does not exist or was not read yet."""
+        return self._known
+
+    @property
     def problem(self) -> str:
         """Why the Lease cannot be read or written at present; "" if it can."""
         return self._problem
@@ -155,14 +195,18 @@ class Elector:
         for thread in self._threads:
             thread.start()
 
-    def stop(self, *, release: bool) -> None:
-        """Leave the election. `release`: all work has ended, so that the next leader may start
-        immediately."""
+    def leave(self) -> None:
+        """Begin to leave the election: no further attempt to acquire or renew the Lease."""
         with self._changed:
             self._stopping = True
             if self._phase is Phase.WAITING:
                 self._phase = Phase.RELEASED
             self._changed.notify_all()
+
+    def stop(self, *, release: bool) -> None:
+        """Leave the election. `release`: all work has ended, so that the next leader may start
+        immediately."""
+        self.leave()
         for thread in self._threads:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(self._timing.retry)
@@ -187,9 +231,13 @@ class Elector:
 
     def _try_to_take(self, sent: _Moment) -> None:
         known = self._observe()
-        free = known is None or not known.holder or self._expired(known)
-        if free or (known and known.holder == self._lock.identity):
+        if known and known.holder == self._lock.identity:
             self._adopt(self._lock.take(known, self._timing.lease), sent)
+        elif self._free_for(known) >= 0 and self._restraint.begin(known, self._free_for(known)):
+            try:
+                self._adopt(self._lock.take(known, self._timing.lease), sent)
+            finally:
+                self._restraint.end()
 
     def _look_again(self) -> None:
         try:
@@ -205,15 +253,18 @@ class Elector:
     def _observe(self) -> LeaseRecord | None:
         read = self._lock.read()
         # Any change by its holder counts from the moment at which this process saw it.
-        if self._known is None or read is None or read.spec != self._known.spec:
+        if self._seen_at is None or _spec(read) != _spec(self._known):
             if read is not None and read.holder != self.leader:
                 _log.info("leader seen", leader=read.holder or "none", lease=str(self._lock.key))
             self._seen_at = self._clock.now()
         self._known = read
         return read
 
-    def _expired(self, known: LeaseRecord) -> bool:
-        return self._clock.now() >= self._seen_at + known.seconds
+    def _free_for(self, known: LeaseRecord | None) -> float:
+        """The seconds since the Lease was released or expired; negative: the seconds until it expires."""
+        seen = self._seen_at if self._seen_at is not None else self._clock.now()
+        lasts = known.seconds if known is not None and known.holder else 0.0
+        return self._clock.now() - (seen + lasts)
 
     def _adopt(self, written: LeaseRecord, sent: _Moment) -> None:
         with self._changed:
@@ -229,11 +280,10 @@ class Elector:
 
     def _pause(self) -> float:
         retry = self._timing.retry * self._rng.uniform(1.0, 1.2)
-        known = self._known
-        if self._phase is not Phase.WAITING or known is None or not known.holder:
+        if self._phase is not Phase.WAITING:
             return retry
         # So that a takeover takes no longer than the Lease duration.
-        over = self._seen_at + known.seconds - self._clock.now()
+        over = self._restraint.seconds(self._known) - self._free_for(self._known)
         return min(retry, over) if over > 0 else retry
 
     def _found(self) -> None:
@@ -290,3 +340,7 @@ class Elector:
                 if until is not None and self._clock.now() >= until:
                     return
                 self._clock.wait(self._changed, until)
+
+
+def _spec(record: LeaseRecord | None) -> Mapping[str, Any] | None:
+    return None if record is None else record.spec

@@ -446,3 +446,43 @@ def test_a_client_chooses_the_priority_of_what_it_enqueues_for_later(stage: Stag
     stage.queue.remove(ObjectKey("a", "a"))
     stage.controller.enqueue_after(ObjectKey("a", "a"), 1.0, Priority.DRIFT)
     assert next_priority(stage) is Priority.DRIFT
+
+
+def test_the_resources_of_another_process_are_left_to_it_until_they_are_ours(stage: Stage) -> None:
+    theirs, forgotten = {"theirs"}, list[str]()
+    stage.controller._limits = replace(stage.controller._limits, mine=lambda mr: mr.namespace not in theirs)
+    reconciled = list[str]()
+    reconciler: Any = stage.controller._reconciler
+    reconciler.reconcile = lambda mr: reconciled.append(mr.namespace) or POLLED
+    reconciler.forget = forgotten.append
+    stage.tell(toy("ours"))
+    stage.tell(toy("theirs"))
+    stage.run(5)
+    assert (set(reconciled), set(forgotten)) == ({"ours"}, {"theirs/a"})
+    assert stage.queue.delayed == 1, "only ours is polled again"
+    assert stage.controller._following.priority(ObjectKey("theirs", "a")) is Priority.POLL
+    stage.controller.look_again()
+    stage.run(1)
+    assert "theirs" not in reconciled
+    theirs.clear()
+    stage.controller.look_again()
+    stage.run(1)
+    assert "theirs" in reconciled
+
+
+def test_what_becomes_ours_while_it_is_looked_at_is_not_lost(stage: Stage) -> None:
+    mine, reconciled = [False], list[str]()
+
+    def decide(mr: Managed) -> bool:
+        if not mine[0]:
+            mine[0] = True
+            stage.controller.look_again()
+            return False
+        return True
+
+    stage.controller._limits = replace(stage.controller._limits, mine=decide)
+    reconciler: Any = stage.controller._reconciler
+    reconciler.reconcile = lambda mr: reconciled.append(mr.name) or POLLED
+    stage.tell(toy("moved"))
+    stage.run(5)
+    assert reconciled == ["a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -129,6 +130,9 @@ def test_an_id_that_cannot_be_one_is_refused(id_):
         (["--poll-interval", "soon"], 2, "--poll-interval"),
         (["--drift-policy", "Ignore"], 2, "--drift-policy"),
         (["--lease-duration", "5"], 2, "got 2, 10, 5 seconds"),
+        (["--shards", "0"], 2, "--shards"),
+        (["--shards", "17"], 2, "--shards"),
+        (["--shards", "2", "--no-leader-election"], 2, "--shards: expected 1 with --no-leader-election"),
         (["--metrics-port", "99999"], 2, "--metrics-port"),
     ],
 )
@@ -287,6 +291,9 @@ class Repeating:
     def repeat(self, name, job):
         self.jobs[name] = job
 
+    def before_shard(self, prepare):
+        self.prepare = prepare
+
 
 @pytest.mark.parametrize(("arguments", "hours"), [((), 72), (("--keep-domains=3600",), 1)])
 def test_domains_are_kept_in_the_providers_own_namespace(arguments, hours):
@@ -390,3 +397,44 @@ class TestSweeping:
     @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
     def test_a_flag_turns_them_off(self, arguments, sweep):
         assert options.policy(given(*arguments), "i").sweep is sweep
+
+
+def test_shards_are_a_flag_of_the_election():
+    assert options.settings(given("--shards=3")).election.shards == 3
+    assert options.settings(given()).election.shards == 1
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_with_shards_the_account_decides_what_this_process_works_on(monkeypatch, tmp_path, shards):
+    given_to = {}
+    made = main.Accounts
+
+    def accounts(*_, mine, **__):
+        given_to["mine"] = mine
+        return made(FakeClock())
+
+    monkeypatch.setattr(main, "Accounts", accounts)
+    settings = options.settings(given(f"--shards={shards}", "--metrics-port=0"))
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "c"}}
+    users = {"users": [{"name": "c", "user": {}}], "current-context": "c"}
+    (tmp_path / "config").write_text(json.dumps({"clusters": [cluster], "contexts": [context], **users}))
+    manager = main.wire(
+        main.connect(str(tmp_path / "config")), FakeClock(), settings, options.policy(given(), "i")
+    )
+    assert given_to["mine"] == (None if shards == 1 else manager.mine)
+    assert manager.mine("123456789012") == (shards == 1), "it holds no shard yet"
+
+
+def test_with_shards_records_are_read_again_before_a_shard_is_worked_on():
+    params, manager, api = given("--namespace=edge"), Repeating(), FakeObjects(Journal())
+    settings, policy = options.settings(params), options.policy(params, "i")
+    wired = [api, FakeClock(), settings, policy, tuple]
+    ours = main.keep_domains(manager, *wired, mine=lambda _: True)
+    theirs = main.keep_domains(Repeating(), *wired)
+    for kept in (ours, theirs):
+        kept.load()
+    theirs.hold(["acme.example.com"], "shop")
+    assert ours.holder("acme.example.com") is None
+    manager.prepare()
+    assert ours.holder("acme.example.com") == "shop"

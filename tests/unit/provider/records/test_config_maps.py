@@ -339,3 +339,18 @@ def test_a_list_that_is_an_old_one_takes_no_record_back(api):
     api.select = select
     records.load()
     assert [records.holder(d) for d in (DOMAIN, SAME_SHARD)] == ["shop", "sales"]
+
+
+def test_with_other_processes_what_seems_free_is_read_again():
+    api, looks = FakeObjects(Journal()), Looks(FakeClock(), 60)
+    here, alone, there = (
+        DomainRecords(api, "crossplane-system", looks, shared=shared) for shared in (True, False, True)
+    )
+    for records in (here, alone, there):
+        records.load()
+    there.hold(["acme.example.com"], "shop")
+    for records in (here, alone):
+        assert records.holder("acme.example.com") is None
+        records.reread_free(["acme.example.com"])
+    assert here.holder("acme.example.com") == "shop"
+    assert alone.holder("acme.example.com") is None

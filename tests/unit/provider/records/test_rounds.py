@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -740,3 +741,99 @@ def test_a_name_whose_tenant_is_gone_is_kept_while_a_resource_has_it_and_not_for
     assert cluster.records.holder(NAME) == "shop"
     cluster.passes(hours=1)
     assert cluster.records.holder(NAME) is None
+
+
+class TestShards:
+    """Two processes, each with the resources of other accounts. `one` observes the resource "one"."""
+
+    @pytest.fixture
+    def processes(self):
+        one, other = Cluster(), Cluster()
+        other.api, other.clock, other.mrs = one.api, one.clock, one.mrs
+        for process, uids in ((one, {"one"}), (other, {"two"})):
+            process.looks = Looks(process.clock, 60)
+            process.records = DomainRecords(one.api, "crossplane-system", process.looks, shared=True)
+            process.rounds = Rounds(
+                process.records,
+                process.looks,
+                Claims(process),
+                keep=timedelta(hours=72),
+                everyone=lambda: one.mrs,
+                everything_read=lambda: True,
+                mine=lambda mr, uids=uids: mr.uid in uids,
+                now=lambda: one.now,
+            )
+        return one, other
+
+    def passes(self, processes, **time):
+        one, _ = processes
+        left = timedelta(**time).total_seconds()
+        while left > 0:
+            step = min(left, LONGEST_STEP)
+            left -= step
+            one.now += timedelta(seconds=step)
+            one.clock.advance(step)
+            for process in processes:
+                process.rounds.round()
+        one.records.load()
+        return one.records.holder(DOMAIN)
+
+    def test_what_another_process_observes_ends_nothing(self, processes):
+        one, _ = processes
+        mr = one.holds()
+        for _ in range(40):
+            one.looks.note(mr, frozenset({DOMAIN}))
+            assert self.passes(processes, hours=4) == "shop"
+        assert "notHeldSince" not in stored(one)
+
+    def test_what_one_process_saw_given_up_ends_soon(self, processes):
+        one, _ = processes
+        one.holds()
+        one.goes()
+        self.passes(processes, seconds=10)
+        assert self.passes(processes, seconds=30) is None
+
+    def test_a_domain_that_no_process_knows_of_is_kept_for_its_time_and_counted_once(self, processes):
+        one, _ = processes
+        one.records.hold([DOMAIN], "shop")
+        assert self.passes(processes, hours=71) == "shop"
+        assert self.passes(processes, hours=2) is None
+
+    def test_a_domain_that_no_resource_lists_and_a_tenant_has_is_rarely_written(self, processes):
+        one, _ = processes
+        mr = one.holds()
+        del mr.raw["spec"]["forProvider"]["domains"]
+        before = one.writes
+        for _ in range(6 * 24 * 4):
+            one.looks.note(mr, frozenset({DOMAIN}))
+            assert self.passes(processes, minutes=10) == "shop"
+        assert one.writes - before < 6 * 24 * 4 * 2
+
+    def test_a_count_begins_again_when_another_process_found_the_domain_held(self, processes, monkeypatch):
+        """The record is then as it was before the count began."""
+        monkeypatch.setattr(rounds, "_SHARED_SECONDS", 0.0)
+        one, _ = processes
+        mr = one.holds()
+        del mr.raw["spec"]["forProvider"]["domains"]
+        for _ in range(80):
+            one.looks.note(mr, frozenset({DOMAIN}))
+            assert self.passes(processes, hours=1) == "shop"
+
+    def test_resources_of_a_further_shard_are_unknown_until_they_are_observed(self, processes):
+        one, other = processes
+        mr = one.holds()
+        one.looks.note(mr, frozenset({DOMAIN}))
+        self.passes(processes, hours=30)
+        other.rounds._mine = lambda mr: True
+        one.rounds._mine = lambda mr: False
+        other.records.begin_again()
+        other.records.change(
+            shard_of(DOMAIN), lambda entries: {DOMAIN: replace(entries[DOMAIN], deleted=True)}
+        )
+        assert self.passes(processes, hours=20) == "shop"
+        assert "notHeldSince" not in stored(one)
+
+
+def stored(cluster: Cluster) -> str:
+    found = cluster.api.find(CONFIG_MAPS, ObjectKey("crossplane-system", config_map(shard_of(DOMAIN))))
+    return found["data"][data_key(DOMAIN)]

@@ -18,6 +18,7 @@ from edgetenants_runtime.clock import FakeClock, Stopwatch
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import FieldDiff
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account import sessions
 from provider.cloudfront.aws.calls import Caller
@@ -514,3 +515,62 @@ def test_a_reconcile_that_is_out_of_time_begins_no_call(accounts):
             account.cloudfront.get_tenant("acme")
     with pytest.raises(AwsError):
         account.cloudfront.get_tenant("acme")
+
+
+class Swept:
+    """As much of the sweeps as opens lists."""
+
+    def __init__(self):
+        self.opened = []
+
+    def open(self, who, *_, **__):
+        self.opened.append(who)
+        return SimpleNamespace()
+
+    def leave(self, uid):
+        pass
+
+
+class TestShards:
+    @pytest.fixture
+    def mine(self):
+        return set()
+
+    @pytest.fixture
+    def sweeps(self):
+        return Swept()
+
+    @pytest.fixture
+    def accounts(self, monkeypatch, mine, sweeps):
+        monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+        return sessions.Accounts(FakeClock(), sweeps=sweeps, mine=lambda account: account in mine)
+
+    def test_nothing_is_done_in_the_account_of_another_process(self, accounts, sweeps):
+        account = accounts.of(config())
+        with pytest.raises(StandDown, match="account 123456789012"):
+            accounts.check_mine(config(), account)
+        assert sweeps.opened == []
+        assert accounts.of(config()) is account, "AWS is asked for the account once"
+
+    def test_an_account_that_becomes_ours_is_opened_again_with_its_lists(self, accounts, sweeps, mine):
+        theirs = accounts.of(config())
+        mine.add(CALLER.account)
+        ours = accounts.of(config())
+        accounts.check_mine(config(), ours)
+        assert ours is not theirs
+        assert ours.swept is not None
+        assert len(sweeps.opened) == 1
+        assert accounts.of(config()) is ours
+
+    def test_an_account_that_cannot_be_read_is_no_ones(self, accounts, mine):
+        mine.add(CALLER.account)
+        unknown = replace(accounts.of(config()), id=None)
+        with pytest.raises(ExternalError, match="Permit sts:GetCallerIdentity"):
+            accounts.check_mine(config(), unknown)
+
+    def test_without_shards_every_account_is_ours(self, monkeypatch):
+        monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+        accounts = sessions.Accounts(FakeClock())
+        account = accounts.of(config())
+        accounts.check_mine(config(), account)
+        accounts.check_mine(config(), replace(account, id=None))

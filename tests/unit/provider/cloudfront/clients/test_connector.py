@@ -10,6 +10,7 @@ import pytest
 from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from edgetenants_runtime.testing import FakeObjects, Journal
 from edgetenants_runtime.testing.world import World as RuntimeWorld
@@ -235,3 +236,25 @@ def test_a_successor_that_waits_and_is_deleted_leaves_no_tenant(monkeypatch):
         cloudfront.deploy()
     assert not cloudfront.tenants
     assert world.mr is None
+
+
+def test_the_account_is_reported_before_the_work_is_left_to_another_process(monkeypatch):
+    """The status leads the other process to the config."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    configs = Configs()
+    connector = TenantConnector(
+        configs, sessions.Accounts(FakeClock(), mine=lambda _: False), installation="i"
+    )
+    with pytest.raises(StandDown):
+        connector.connect(Managed(managed()))
+    assert configs.reported["accountId"] == CALLER.account
+
+
+def test_an_unknown_account_with_shards_is_told(monkeypatch):
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    monkeypatch.setattr(sessions, "_caller", lambda *_: None)
+    connector = TenantConnector(
+        Configs(), sessions.Accounts(FakeClock(), mine=lambda _: True), installation="i"
+    )
+    with pytest.raises(ExternalError, match="with --shards, the account decides"):
+        connector.connect(Managed(managed()))

@@ -481,3 +481,15 @@ def test_without_records_nothing_is_asked(api):
     assert TAGS not in world.reconcile()
     world.delete()
     assert world.reconcile().count(TAGS) == 1, "for the owner, and not for the record"
+
+
+def test_a_domain_that_another_process_has_just_recorded_is_refused(api):
+    early = DomainRecords(api, "crossplane-system", Looks(FakeClock(), 60), shared=True)
+    early.load()
+    holder = serving(api)
+    lost(holder)
+    world = squatter(api, holder.cloudfront)
+    world.context["kept"] = early
+    world.reconcile()
+    assert "kept for another namespace" in refused(world)
+    assert not world.cloudfront.tenants

@@ -168,8 +168,11 @@ def test_a_complete_sweep_says_how_many_there_are(world):
     world.sweep()
     assert used() == [25, None], "the groups may not be listed"
     world.aws.groups = {"cg_1": object(), "cg_2": object()}
+    world.clock.advance(INTERVAL)
     world.sweep()
     assert used() == [25, 2]
+    world.sweep()
+    assert used() == [25, 2], "a list of tenants alone says nothing of groups"
     world.clock.advance(10 * INTERVAL + 1.0)
     assert used() == [None, None], "too old"
 
