@@ -5,7 +5,7 @@ Arguments select benchmarks: `python -m tests.bench emulator function cold-start
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
 [of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding], "soaks": [of
-soak.Soak]}.
+soak.Soak], "configs": [of configs.Held]}.
 """
 
 import json
@@ -13,7 +13,17 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from tests.bench import composition, crowd, emulator, function, lives, rotation, soak, sweep
+from tests.bench import (
+    composition,
+    configs,
+    crowd,
+    emulator,
+    function,
+    lives,
+    rotation,
+    soak,
+    sweep,
+)
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
 from tests.bench.pairs import Comparison
@@ -23,11 +33,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
     "function": function.comparisons,
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
-SWEEP, LIVES, SOAK = "sweep", "lives", "soak"
+SWEEP, LIVES, SOAK, CONFIGS = "sweep", "lives", "soak", "configs"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -41,6 +51,7 @@ def main(names: Sequence[str]) -> None:
     lived = lives.lives() if LIVES in chosen else []
     onboarded = lives.onboardings() if LIVES in chosen else []
     soaked = soak.soaks() if SOAK in chosen else []
+    opened = configs.held() if CONFIGS in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -53,6 +64,7 @@ def main(names: Sequence[str]) -> None:
         "lives": [asdict(each) for each in lived],
         "onboardings": [asdict(each) for each in onboarded],
         "soaks": [asdict(each) for each in soaked],
+        "configs": [asdict(h) for h in opened],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
@@ -62,6 +74,7 @@ def main(names: Sequence[str]) -> None:
     show_sweeps(swept)
     show_lives(lived, onboarded)
     show_soaks(soaked)
+    show_configs(opened)
     print(f"report: {report}")
 
 
@@ -132,6 +145,15 @@ def show_soaks(found: Iterable[soak.Soak]) -> None:
         print(f"  {each.calls}")
         print(f"  missed: {each.missed or 'nothing'}")
         print(f"  objects kept: {each.objects_by_day}, tenants: {each.tenants_by_day}")
+
+
+def show_configs(found: Iterable[configs.Held]) -> None:
+    for h in found:
+        print(f"{h.configs} ProviderConfigs of one account, {h.name}, a tenant for each")
+        print(f"  {h.rest_mib:.0f} MiB at rest, {h.per_config_kib:.0f} KiB per config and tenant")
+        print(f"  {h.connections} connections; writes to Kubernetes at rest: {h.writes}")
+        print(f"  until Ready: CPU {h.cpu_seconds:.0f} s, {h.opening}")
+        print(f"  ten minutes at rest: CPU {h.rest_cpu_seconds:.1f} s, {h.rest}")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

@@ -4,11 +4,14 @@ and the sweeps, on the virtual clock of the emulator."""
 from __future__ import annotations
 
 import heapq
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.managed import ProviderConfigKey
 from edgetenants_runtime.reconcile.steps import Next
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.aws.metrics import Instruments
@@ -19,6 +22,16 @@ from tests.contract.reconciled import Reconciled
 from tests.unit.provider.world import managed
 
 INTERVAL = 60.0
+
+
+class PassingClock(FakeClock):
+    """For a single thread: while it waits, time passes."""
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Let the time pass."""
+        del condition
+        assert deadline is not None
+        self.advance(max(0.0, deadline - self.now()))
 
 
 class Member(Reconciled):
@@ -65,16 +78,28 @@ class Fleet:
 
     def add(self, number: int, **for_provider: Any) -> Member:
         """A user creates the resource with that number; `for_provider` replaces fields of it."""
-        obj = tenant(f"t-{number:03}")
-        obj["spec"]["forProvider"] |= for_provider
-        return self.apply(obj)
+        member = self.member(number, **for_provider)
+        return self._added(member)
 
     def apply(self, obj: dict[str, Any]) -> Member:
         """A user applies another one."""
-        member = Member(obj, self)
+        return self._added(Member(obj, self))
+
+    def _added(self, member: Member) -> Member:
         self.members[member.uid] = member
         self.wake(member)
         return member
+
+    def member(self, number: int, **for_provider: Any) -> Member:
+        """A new resource."""
+        obj = tenant(f"t-{number:03}")
+        obj["spec"]["forProvider"] |= for_provider
+        return Member(obj, self)
+
+    def users(self, config: ProviderConfigKey) -> int:
+        """How many resources use a provider config."""
+        del config
+        return len(self.members)
 
     def start(self) -> None:
         """A new process: nothing is remembered."""
@@ -85,7 +110,7 @@ class Fleet:
         self.sweeps = Sweeps(
             self.clock,
             INTERVAL,
-            users=lambda _: len(self.members),
+            users=self.users,
             wake=self._wake,
             tally=self.instruments.sweeps,
             threads=0,

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.emulated import DISTRIBUTION, Emulated
+from provider.cloudfront.account.sessions import Accounts
+from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.state.desired import Tenant
+from tests.contract.emulated import DISTRIBUTION, Emulated, config
 from tests.unit.provider.world import World, managed
 
 UPDATE = "UpdateDistributionTenant"
@@ -49,3 +52,28 @@ def test_a_certificate_is_asked_for_once(aws: Emulated, fault: dict[str, Any]) -
     )
     assert world.error is None
     assert world.condition("CertificateReady")[1] == "PendingValidation"
+
+
+@pytest.mark.parametrize("operation", ["CreateDistributionTenant", "GetDistributionTenant"])
+def test_a_request_is_sent_although_idle_connections_were_closed_at_that_moment(
+    aws: Emulated, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    """Those of a config that others use more often are closed at any time."""
+    account = Accounts(aws.clock).of(config(aws.url))
+    manager = account.cloudfront._cloudfront._endpoint.http_session._manager
+    find = manager.connection_from_url
+
+    def closed(url: str) -> Any:
+        found = find(url)
+        monkeypatch.setattr(manager, "connection_from_url", find)
+        account.close()
+        return found
+
+    monkeypatch.setattr(manager, "connection_from_url", closed)
+    if operation == "CreateDistributionTenant":
+        tenant = Tenant("shop.a", DISTRIBUTION, domains=frozenset({OWN}), enabled=False)
+        account.cloudfront.create_tenant(tenant)
+    else:
+        with pytest.raises(AwsError, match="EntityNotFound"):
+            account.cloudfront.get_tenant("shop.a")
+    assert aws.journal.count(operation) == 1

@@ -201,8 +201,8 @@ CERTIFICATES = (
     Mutation(
         "certificates are read in the region of the config",
         "cloudfront/account/sessions.py",
-        '**{**options, "region_name": REGION}',
-        "**options",
+        '{**options, "region_name": REGION}',
+        "options",
         "the look at names on a certificate fails outside us-east-1",
         ("contract/test_credentials.py::test_roles_are_assumed_where_the_endpoint_says_and_in_its_region",),
     ),

@@ -23,6 +23,7 @@ from tests.mutants.provider_guards import PROVIDER_GUARDS
 from tests.mutants.provider_held_domains import PROVIDER_HELD_DOMAINS
 from tests.mutants.provider_leftovers import FUNCTION_LEFTOVERS, PROVIDER_LEFTOVERS
 from tests.mutants.provider_losses import PROVIDER_LOSSES
+from tests.mutants.provider_memory import PROVIDER_MEMORY
 from tests.mutants.provider_messages import PROVIDER_MESSAGES
 from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
@@ -103,6 +104,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_HELD_DOMAINS,
             *PROVIDER_LEFTOVERS,
             *PROVIDER_LOSSES,
+            *PROVIDER_MEMORY,
             *PROVIDER_MESSAGES,
             *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,

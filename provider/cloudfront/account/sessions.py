@@ -20,19 +20,18 @@ import hashlib
 import json
 import re
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import boto3
 import botocore.session
 import structlog
 from botocore import UNSIGNED
-from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
@@ -42,7 +41,6 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
-from botocore.loaders import Loader
 
 from apis.conditions import TenantReadyReason as Reason
 from apis.errors import InvalidInput, parse
@@ -54,7 +52,10 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.shards import Mine
 from provider.cloudfront.account import credential_origins, timestamps, web_identity
+from provider.cloudfront.account.handlers import new_session
+from provider.cloudfront.account.models import MODELS
 from provider.cloudfront.account.renewed_credentials import RenewedCredentials
+from provider.cloudfront.account.sharing import LateClient, compact, share
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
 from provider.cloudfront.aws.circuits import USUAL_WORKERS
 from provider.cloudfront.aws.errors import AwsError
@@ -71,9 +72,7 @@ from provider.cloudfront.quota.quotas import Reading, Wake
 from provider.cloudfront.sweep.sweeps import Sweeps, Swept
 
 if TYPE_CHECKING:
-    from mypy_boto3_acm import ACMClient
     from mypy_boto3_cloudfront import CloudFrontClient
-    from mypy_boto3_sts import STSClient
 
 __all__ = ["REGION", "Account", "Accounts"]
 
@@ -102,8 +101,11 @@ _IDLE_SECONDS: Final = 3600.0
 _GONE_SECONDS: Final = 300.0
 """How long a running reconcile may still use a deleted config."""
 _MOST_OF_NAMESPACE: Final = 20
-"""Maximum number of open ProviderConfigs of one namespace. Each holds connections and a megabyte, and anyone
-who may create one may create a thousand."""
+"""Maximum number of open ProviderConfigs of one namespace. Each takes a tenth of a megabyte, and anyone who
+may create one may create a thousand."""
+_MOST_CONNECTED: Final = 200
+"""Maximum number of configs that keep their connections after a reconcile; those used last keep theirs. A
+connection over TLS takes 80 KiB and a file descriptor here, and AWS closes it after some idle seconds."""
 _REMEMBERED_SECONDS: Final = 24 * 3600.0
 """How long the provider remembers an account that no config uses any more."""
 _MOST_REMEMBERED: Final = 100
@@ -112,17 +114,12 @@ _SPARED_SECONDS: Final = 900.0
 """A config that was not used for this long makes room for another one of its namespace."""
 
 
-class _Models(Loader):
-    """AWS's API models, loaded once for the sessions of all configs: one copy takes 12 MB, and any namespace
-    may create configs."""
+class _Closable(Protocol):
+    """A client."""
 
-    @property
-    def search_paths(self) -> list[str]:
-        """Return a copy: boto3 adds the paths of its own resources for each session."""
-        return list(super().search_paths)
-
-
-_MODELS: Final = _Models()
+    def close(self) -> None:
+        """Close idle connections."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ class Account:
     """What rehearsals remember, separate from what really happened; also shared."""
     hooks: Hooks = field(repr=False)
     """The hooks around the requests of this config."""
-    clients: tuple[BaseClient, ...] = field(repr=False, default=())
+    clients: tuple[_Closable, ...] = field(repr=False, default=())
     swept: Swept | None = field(repr=False, default=None)
     """What the lists of the account show this caller; None if they are not swept."""
 
@@ -187,6 +184,11 @@ class _Opening:
         self._lock = threading.Lock()
         self._lasts = Stopwatch()
         """Since a worker began."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a worker is opening the config."""
+        return self._lock.locked()
 
     @contextmanager
     def turn(self, config: str) -> Iterator[None]:
@@ -238,6 +240,8 @@ class Accounts:
         self._sightings = Sightings()
         self._opening: defaultdict[str, _Opening] = defaultdict(_Opening)
         self._used: dict[str, float] = {}
+        self._connected: OrderedDict[str, None] = OrderedDict()
+        """Configs whose connections may be open, by uid; the one used last is last."""
         self._homes: dict[str, str] = {}
         """Namespaces of the open configs, by uid."""
         self._refused: dict[str, float] = {}
@@ -258,8 +262,12 @@ class Accounts:
         with self._lock:
             opening = self._opening[config.uid]
             self._used[config.uid] = self.clock.now()
+            idle = self._connect(config.uid)
+        _close([idle])
         if (known := self._known(config.uid, fingerprint)) is not None:
             return known
+        if opening.is_under_way and (served := self._due(config.uid, fingerprint)) is not None:
+            return served
         # One whose endpoint does not answer must block neither the other configs nor the other workers.
         with opening.turn(str(config.key)):
             if (known := self._known(config.uid, fingerprint)) is not None:
@@ -323,6 +331,16 @@ class Accounts:
         with self._lock:
             self._gone.pop(uid, None)
 
+    def _connect(self, uid: str) -> _Opened | None:
+        """Note that a config may open connections; return the one that closes its own, and keeps all else.
+        Call under the lock."""
+        self._connected[uid] = None
+        self._connected.move_to_end(uid)
+        if len(self._connected) <= _MOST_CONNECTED:
+            return None
+        idle, _ = self._connected.popitem(last=False)
+        return self._opened.get(idle)
+
     def _went(self, uid: str) -> bool:
         """Whether a config was recently deleted. Call under the lock."""
         return self.clock.now() < self._gone.get(uid, float("-inf"))
@@ -338,6 +356,12 @@ class Accounts:
             # This process works on it from now on.
             return None
         return opened.account
+
+    def _due(self, uid: str, fingerprint: str) -> Account | None:
+        """Return the account of a config that another worker opens again only to learn its caller."""
+        with self._lock:
+            opened = self._opened.get(uid)
+        return opened.account if opened is not None and opened.fingerprint == fingerprint else None
 
     def _reopen(self, config: ResolvedConfig, fingerprint: str) -> Account:
         try:
@@ -394,7 +418,7 @@ class Accounts:
 
     def _let_go(self, uid: str) -> _Opened | None:
         """Forget a config; return its account to close. Call under the lock."""
-        for known in (self._opening, self._used, self._homes, self._refused):
+        for known in (self._opening, self._used, self._connected, self._homes, self._refused):
             known.pop(uid, None)
         if self._sweeps is not None:
             self._sweeps.leave(uid)
@@ -438,16 +462,27 @@ class Accounts:
         renewed = RenewedCredentials(hooks.on_stale)
         session = _session(config, spec, hooks)
         options = _options(config, spec)
-        cloudfront: CloudFrontClient = session.client("cloudfront", **options)
-        # CloudFront's certificates are in one region, whatever region the provider config sets.
-        acm: ACMClient = session.client("acm", **{**options, "region_name": REGION})
-        sts: STSClient = session.client("sts", **{**options, "config": options["config"].merge(_OF_STS)})
-        for client in (cloudfront, acm, sts):
+
+        def watched(client: Any) -> Any:
+            share(client)
             hooks.watch(client)
             if _may_change_account(config, spec):
                 renewed.watch(client)
+            compact(client)
+            return client
+
+        cloudfront: CloudFrontClient = watched(session.client("cloudfront", **options))
+        # Each client takes 30 KiB here, and its session too. Many configs need none but CloudFront's.
+        again = _another_session(session, options)
+        # CloudFront's certificates are in one region, whatever region the provider config sets.
+        of_acm = {**options, "region_name": REGION}
+        acm: Any = LateClient(lambda: watched(again().client("acm", **of_acm)))
+        of_sts = {**options, "config": options["config"].merge(_OF_STS)}
+        sts: Any = LateClient(lambda: watched(again().client("sts", **of_sts)))
         calls = CloudFrontCalls(cloudfront, acm, sts)
         caller = _caller(calls, config, spec)
+        # It is asked once.
+        sts.close()
         shared = self._share(config, spec, caller)
         calls.writing = shared.memory.writes.to
         hooks.pace, hooks.account = shared.pace, caller.account if caller else UNKNOWN_ACCOUNT
@@ -644,12 +679,7 @@ def _version() -> str:
 
 def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> boto3.Session:
     """Return a session with the credentials at the end of the chain."""
-    core = botocore.session.Session()
-    core.register_component("data_loader", _MODELS)
-    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=timestamps.read)
-    core.set_config_variable("region", REGION)
-    # botocore asks STS itself for the process's own identity (IRSA): for a minute, three times.
-    core.set_default_client_config(_settings().merge(_OF_STS))
+    core = _core()
     sts = _sts_maker(core, spec, hooks)
     credentials: Any = _base(config, spec, core, sts)
     if spec.assume_role_chain and credentials is None and config.source == CredentialsSource.NONE:
@@ -665,6 +695,31 @@ def _session(config: ResolvedConfig, spec: ProviderConfigSpec, hooks: Hooks) -> 
     if credentials is not None:
         core.register_component("credential_provider", CredentialResolver([_Found(credentials)]))
     return boto3.Session(botocore_session=core)
+
+
+def _core() -> botocore.session.Session:
+    core = new_session()
+    core.register_component("data_loader", MODELS)
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=timestamps.read)
+    core.set_config_variable("region", REGION)
+    # botocore asks STS itself for the process's own identity (IRSA): for a minute, three times.
+    core.set_default_client_config(_settings().merge(_OF_STS))
+    return core
+
+
+def _another_session(session: boto3.Session, options: Mapping[str, Any]) -> Callable[[], boto3.Session]:
+    """Return a function that makes another session with the same credentials. To keep the first one would
+    take more memory."""
+    unsigned = options["config"].signature_version is UNSIGNED
+    # Without a signature, botocore must not look for the identity of the process.
+    credentials: Any = None if unsigned else session.get_credentials()
+
+    def make() -> boto3.Session:
+        core = _core()
+        core.register_component("credential_provider", CredentialResolver([_Found(credentials)]))
+        return boto3.Session(botocore_session=core)
+
+    return make
 
 
 def _own_identity(config: ResolvedConfig, core: botocore.session.Session) -> Any:
@@ -765,6 +820,7 @@ def _sts_maker(core: botocore.session.Session, spec: ProviderConfigSpec, hooks: 
     def make(service: str, **options: Any) -> Any:
         config = _settings().merge(_OF_STS).merge(options.pop("config", Config()))
         client = core.create_client(service, **_reached(spec), config=config, **options)
+        share(client)
         hooks.watch(client)
         return client
 

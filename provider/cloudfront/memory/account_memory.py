@@ -23,6 +23,7 @@ from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
 from provider.cloudfront.memory.readings import Readings
+from provider.cloudfront.memory.rows import SharedRows
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DeepChecks, DnsTurns
 from provider.cloudfront.memory.sightings import Sightings
 from provider.cloudfront.memory.tag_checks import TagChecks
@@ -110,6 +111,7 @@ class AccountMemory:
         self.log_changes = LogChanges()
         self.writes = Writes(clock)
         self.quotas = Quotas(clock, wake)
+        self.rows = SharedRows()
         # Of each resource.
         self.proofs = OwnerProofs(clock)
         self.vanished = Vanished(clock, today)

@@ -46,6 +46,8 @@ class _Question:
     over: threading.Event = field(default_factory=threading.Event)
     answer: _Kept | None = None
     failure: AwsError | None = None
+    outdated: bool = False
+    """Something newer was noted, or the response forgotten, since the call was made."""
 
 
 class Answers:
@@ -88,6 +90,7 @@ class Answers:
     def note(self, what: Hashable, answer: object, seconds: float) -> None:
         """Cache a response that came with another call."""
         with self._lock:
+            self._outdate(what)
             self._keep(what, _Kept(answer, self._clock.now() + seconds))
 
     def last(self, what: Hashable) -> Any | None:
@@ -110,7 +113,12 @@ class Answers:
     def forget(self, what: Hashable) -> None:
         """Drop the response, so that the next request calls AWS again."""
         with self._lock:
+            self._outdate(what)
             self._kept.pop(what, None)
+
+    def _outdate(self, what: Hashable) -> None:
+        if what in self._asked:
+            self._asked[what].outdated = True
 
     def _fresh(self, what: Hashable) -> _Kept | None:
         known = self._kept.get(what)
@@ -133,8 +141,8 @@ class Answers:
         else:
             seconds = lasts(answer)
             question.answer = _Kept(answer, self._clock.now() + seconds)
-            if seconds > 0:
-                with self._lock:
+            with self._lock:
+                if seconds > 0 and not question.outdated:
                     self._keep(what, question.answer)
             return answer
         finally:

@@ -362,7 +362,7 @@ class Sweeps:
             elif listing.has_tenants:
                 self._read_groups(known, listing, lists)
             else:
-                rows = listing.next_tenants(lists, known.size)
+                rows = known.memory.rows.of(listing.next_tenants(lists, known.size))
                 self._wake(known.inventory.page(rows, asked), changed=True)
         except AwsError as error:
             if error.code != "InvalidArgument" or known.size is None or not first:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as ThreadTimeout
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,10 +21,12 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import FieldDiff
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.account import sessions
+from provider.cloudfront.account import sessions, trust
+from provider.cloudfront.account.models import MODELS
 from provider.cloudfront.aws.calls import Caller
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.metrics import Instruments
+from provider.cloudfront.aws.operations import OPERATIONS
 from provider.cloudfront.quota.quotas import Quotas
 
 KEY_ID = "AKIAIOSFODNN7EXAMPLE"
@@ -82,9 +85,111 @@ def test_configs_share_the_models_of_aws(accounts):
     clients = [client_of(accounts.of(config(uid=uid))) for uid in ("u1", "u2")]
     loaders = {id(client.meta.service_model._service_description) for client in clients}
     assert len(loaders) == 1, "each config that somebody makes takes 12 MB"
-    before = len(sessions._MODELS.search_paths)
+    before = len(MODELS.search_paths)
     accounts.of(config(uid="u3"))
-    assert len(sessions._MODELS.search_paths) == before
+    assert len(MODELS.search_paths) == before
+
+
+def test_a_valid_account_waits_for_no_config_that_is_opened(monkeypatch):
+    """Not even for its own config, of which another worker has a newer version already."""
+    asked, answer = threading.Event(), threading.Event()
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    accounts = sessions.Accounts(FakeClock())
+    one, other = accounts.of(config()), accounts.of(config(uid="u2"))
+
+    def caller(_):
+        asked.set()
+        assert answer.wait(30)
+        return CALLER
+
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", caller)
+    with ThreadPoolExecutor(3) as workers:
+        opened = workers.submit(accounts.of, config(generation=2))
+        assert asked.wait(30)
+        assert workers.submit(accounts.of, config()).result(10) is one
+        assert workers.submit(accounts.of, config(uid="u2")).result(10) is other
+        answer.set()
+        assert opened.result(30) is not one
+
+
+def test_an_account_without_a_known_caller_serves_while_aws_is_asked_again(monkeypatch):
+    monkeypatch.setattr(sessions, "_caller", lambda *_: None)
+    accounts = sessions.Accounts(FakeClock())
+    first = accounts.of(config())
+    accounts.clock.advance(sessions._UNTOLD_SECONDS)
+    asked, answer = threading.Event(), threading.Event()
+
+    def caller(*_):
+        asked.set()
+        assert answer.wait(30)
+
+    monkeypatch.setattr(sessions, "_caller", caller)
+    with ThreadPoolExecutor(2) as workers:
+        asking = workers.submit(accounts.of, config())
+        assert asked.wait(30)
+        assert workers.submit(accounts.of, config()).result(10) is first
+        with pytest.raises(ThreadTimeout):
+            workers.submit(accounts.of, config(generation=2)).result(0.1)
+        answer.set()
+        assert asking.result(30) is not first
+
+
+def test_clients_share_what_holds_no_credentials(accounts):
+    """Of a thousand configs, each would take a megabyte, and another one for each client that uses TLS."""
+    one, other = (client_of(accounts.of(config(uid=uid))) for uid in ("u1", "u2"))
+    assert type(one) is type(other)
+    assert one.meta.service_model is other.meta.service_model
+    assert one._ruleset_resolver._provider is other._ruleset_resolver._provider
+    assert one.exceptions is other.exceptions
+    managers = [each._endpoint.http_session._manager for each in (one, other)]
+    assert len({id(each.connection_pool_kw["ssl_context"]) for each in managers}) == 1
+    assert one._request_signer is not other._request_signer
+    assert one.meta.events is not other.meta.events
+    assert one._endpoint.http_session is not other._endpoint.http_session
+
+
+def test_a_client_has_only_the_operations_that_the_provider_calls(accounts):
+    client = client_of(accounts.of(config()))
+    names = {each.name for each in OPERATIONS.values() if each.service == "cloudfront"}
+    assert set(client.meta.service_model.operation_names) == names
+    assert not hasattr(client, "delete_distribution")
+
+
+def test_certificates_of_authorities_are_loaded_once_and_when_they_change(tmp_path, monkeypatch):
+    loaded, file = [], tmp_path / "authorities.pem"
+    file.write_text("a")
+    load = trust._Authorities(lambda *given: loaded.append(given))
+    for _ in range(3):
+        load(str(file), None, None)
+    assert loaded == [(str(file), None, None)]
+    file.write_text("another")
+    load(str(file))
+    assert len(loaded) == 2
+    with pytest.raises(FileNotFoundError):
+        load(str(tmp_path / "missing"))
+
+
+def test_only_so_many_configs_keep_their_connections(accounts, monkeypatch):
+    monkeypatch.setattr(sessions, "_MOST_CONNECTED", 2)
+    closed, opened = [], {}
+    for uid in ("a", "b", "a", "c", "d"):
+        opened[uid] = accounts.of(config(uid=uid))
+        client_of(opened[uid]).close = lambda uid=uid: closed.append(uid)
+    assert closed == ["b", "a"], "those that were used longest ago"
+    assert accounts.of(config(uid="b")) is opened["b"], "all else is kept"
+    accounts.gone("d")
+    assert {*accounts._connected} == {"b"}
+
+
+def test_a_client_that_is_made_later_has_the_same_credentials(accounts):
+    calls = accounts.of(config()).cloudfront
+    assert calls._acm._made is None
+    assert calls._acm._request_signer._credentials is calls._cloudfront._request_signer._credentials
+    made = calls._acm._made
+    calls._acm.close()
+    assert calls._acm._made is None
+    assert calls._acm.meta.service_model.service_name == "acm"
+    assert calls._acm._made is not made
 
 
 def test_a_config_that_nobody_uses_any_more_is_let_go(accounts):

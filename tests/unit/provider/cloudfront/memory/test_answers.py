@@ -146,6 +146,43 @@ def test_a_group_whose_look_hangs_is_as_it_was_before(workers, monkeypatch):
     assert hanging.result(10) == UNKNOWN
 
 
+def test_a_valid_answer_waits_for_no_call(workers):
+    """Neither for one of another question, nor for one of its own that began before."""
+    of, slow = Answers(FakeClock()), Slow("old")
+    of.note("y", "why", SECONDS)
+    running = workers.submit(of.get, "x", slow, kept)
+    assert slow.begun.wait(10)
+    assert workers.submit(of.get, "y", pytest.fail, kept).result(10) == "why"
+    of.note("x", "new", SECONDS)
+    assert workers.submit(of.get, "x", pytest.fail, kept).result(10) == "new"
+    slow.go_on.set()
+    assert running.result(10) == "old"
+    assert of.last("x") == "new", "what came later counts"
+
+
+def test_an_answer_that_was_forgotten_meanwhile_is_not_kept(workers):
+    of, slow = Answers(FakeClock()), Slow("old")
+    running = workers.submit(of.get, "x", slow, kept)
+    assert slow.begun.wait(10)
+    of.forget("x")
+    slow.go_on.set()
+    assert running.result(10) == "old"
+    assert of.get("x", lambda: "new", kept) == "new"
+
+
+def test_one_failure_poisons_no_later_question(workers):
+    of = Answers(FakeClock())
+    for failure in (AwsError("Get", "Throttling", "slow down", status=400), ValueError("mine")):
+        slow = Slow(failure, "told", "told")
+        asking = [workers.submit(of.get, "x", slow, lambda _: 0.0) for _ in range(2)]
+        assert slow.begun.wait(10)
+        _await_follower(of)
+        slow.go_on.set()
+        assert any(each.exception(10) is failure for each in asking)
+        assert of.get("x", lambda: "again", lambda _: 0.0) == "again"
+        assert of._asked == {}
+
+
 def _await_follower(of: Answers) -> None:
     """Until a user waits for the answer to another's question."""
     (question,) = of._asked.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -486,6 +487,29 @@ def test_a_list_that_hangs_does_not_keep_its_tenants_unobserved():
         assert woken.is_set()
     finally:
         hangs.set()
+
+
+def test_callers_of_an_account_share_equal_rows_and_see_their_own():
+    """A row takes a kilobyte, and an account may have fifty callers and ten thousand tenants."""
+    memory, calls = AccountMemory(FakeClock()), [[tenant(1), tenant(2)], [tenant(1), tenant(2)]]
+    one, other = (memory.rows.of(rows) for rows in calls)
+    assert all(mine is theirs for mine, theirs in zip(one, other, strict=True))
+    changed = replace(tenant(1), etag="E2")
+    assert memory.rows.of([changed, tenant(3)]) == (changed, tenant(3))
+    del one, other, calls, changed
+    gc.collect()
+    assert not memory.rows._rows, "what no inventory has is let go"
+
+
+def test_two_callers_of_an_account_have_the_same_rows():
+    world = World()
+    second = Aws(25)
+    for name, aws in (("a", world.aws), ("b", second)):
+        world.sweeps.open(name, CONFIG, name, account=ACCOUNT, memory=world.memory, lists=aws)
+        world.sweeps.round(name)
+    one, other = (world.sweeps._callers[name].inventory for name in ("a", "b"))
+    assert one._rows
+    assert all(row.seen is other._rows[id_].seen for id_, row in one._rows.items())
 
 
 def rolling_out(number: int) -> ObservedTenant:
