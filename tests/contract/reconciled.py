@@ -22,6 +22,7 @@ class Configs:
         self.resolved = resolved
         self.refusal: Exception | None = None
         """What is raised instead."""
+        self.warnings: list[str] = []
         self.reported: list[Any] = []
         """What became the status of the config, each time that it changed."""
 
@@ -30,6 +31,11 @@ class Configs:
         if self.refusal is not None:
             raise self.refusal
         return self.resolved
+
+    def warn(self, resolved: Any, words: str) -> None:
+        """Note the warning."""
+        del resolved
+        self.warnings.append(words)
 
     def report(self, resolved: Any, fields: Any) -> None:
         """Note the fields that changed."""
