@@ -35,6 +35,7 @@ EXCUSED = {
     "AssumeRoleWithWebIdentity": "of the credentials, by test_credentials",
     "GetDistributionTenantByDomain": _AFTER_A_REFUSAL,
     "ListDomainConflicts": _AFTER_A_REFUSAL,
+    "ListCertificates": "by lists, and dispensable; tests/contract/test_sweep.py disturbs it",
     "UpdateDomainAssociation": (
         "only by an annotation; tests/unit/provider/cloudfront/domain/test_moves.py disturbs it"
     ),

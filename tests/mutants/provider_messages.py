@@ -156,12 +156,12 @@ PROVIDER_MESSAGES = (
         (_MESSAGES,),
     ),
     Mutation(
-        "a deletion that AWS refuses counts as done",
+        "a deletion that AWS refuses counts as a disabling",
         "cloudfront/clients/skeleton.py",
         "        if effects.error:\n            return self._deletion_failed(",
         "        if False:\n            return self._deletion_failed(",
-        "the resource goes, and its tenant stays in AWS without an owner",
-        (_WAITING,),
+        "the cause of the refusal is not reported",
+        ("unit/provider/cloudfront/clients/test_held_deletion.py",),
     ),
     Mutation(
         "a part that AWS refuses counts as made",
