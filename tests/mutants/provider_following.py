@@ -119,7 +119,7 @@ PROVIDER_FOLLOWING = (
         "        return Confirmed(seen, whole=False) if seen else None\n",
         "        return Confirmed(seen, whole=True) if seen else None\n",
         "a forged status is written to AWS",
-        (_FLEET + "::test_a_spec_that_changed_after_a_restart_is_applied_to_what_a_get_shows",),
+        (_OF_INVENTORY,),
     ),
     Mutation(
         "a deletion relies on what only the status shows",
@@ -224,14 +224,6 @@ PROVIDER_FOLLOWING = (
         "                changed = False\n",
         "the same",
         (_PENDING + "test_an_issued_one_is_attached_soon",),
-    ),
-    Mutation(
-        "a certificate that no list shows is waited for",
-        _INVENTORY,
-        "                if certificate not in (self._pending or ()):\n",
-        "                if self._pending is None:\n",
-        "where ACM does not list certificates of CloudFront, they are attached ten minutes later",
-        (_PENDING + "test_lists_that_do_not_show_those_of_cloudfront_delay_little",),
     ),
     Mutation(
         "pending certificates are listed for ever",

@@ -190,6 +190,16 @@ class TestRemembered:
         lists.sweep(tenant())
         assert lists.confirmed(remembered=tenant()) == tenant()
 
+    def test_the_record_is_not_what_this_process_has_read(self, lists):
+        lists.sweep(tenant())
+        found = lists.inventory.confirmed("acme", 1, 0.5, lambda _: tenant())
+        assert found is not None
+        assert not found.whole
+        lists.get(tenant())
+        found = lists.inventory.confirmed("acme", 1, 0.5, lambda _: tenant())
+        assert found is not None
+        assert found.whole
+
     def test_a_get_of_this_process_goes_first(self, lists):
         lists.get(tenant(etag="E2"))
         lists.sweep(tenant())
