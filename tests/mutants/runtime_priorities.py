@@ -145,14 +145,6 @@ RUNTIME_PRIORITIES = (
         ORDER,
     ),
     Mutation(
-        "a change of a config hurries nobody",
-        "process/controller.py",
-        "            self.enqueue(key, self._following.priority(key))\n",
-        "            self.enqueue(key, Priority.POLL)\n",
-        "new tenants that wait for their config wait for thousands of polls",
-        ORDER,
-    ),
-    Mutation(
         "a deleted resource is followed",
         "process/controller.py",
         "        self.queue.remove(key)\n        self._following.forget(key)\n",

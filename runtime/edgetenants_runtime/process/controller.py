@@ -235,7 +235,7 @@ class Controller:
         """Handle a change of a provider config."""
         for key in self.informer.cache.keys_by_index(BY_PROVIDER_CONFIG, str(config)):
             # Thousands may use it. What awaits it, such as a new resource, keeps its priority.
-            self.enqueue(key, self._following.priority(key))
+            self.enqueue(key, Priority.POLL)
 
     def look_again(self, config: ProviderConfigKey | None = None) -> None:
         """Reconcile what this process may have to reconcile from now on: of all resources, or of those of a
