@@ -118,7 +118,7 @@ def wire(
         sweeps,
         places,
         check_seconds=policy.check_seconds,
-        wake=waking(tenants, groups),
+        wake=waking(tenants, groups) if policy.creations_in_line else None,
         mine=manager.mine if sharded else None,
     )
     waiters: list[waiting.Waiter] = []

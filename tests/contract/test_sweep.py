@@ -320,6 +320,25 @@ class TestPendingCertificates:
         assert resting.of(100).told("Ready")[0] == "True"
 
 
+def test_a_tenant_that_lists_lack_is_not_left_in_aws_by_a_deletion(resting):
+    """This process has not deleted it, so no list shows that it is gone."""
+    lists = the_lists(resting)
+    read = lists.page_of_tenants
+
+    def without(marker="", size=None):
+        page = read(marker, size)
+        return replace(page, tenants=tuple(each for each in page.tenants if each.name != "shop.t-007"))
+
+    lists.page_of_tenants = without
+    resting.run(2 * INTERVAL)
+    member = resting.of(7)
+    member.delete()
+    resting.wake(member)
+    resting.run(600.0)
+    assert member.mr is None
+    assert "shop.t-007" not in {each["Name"] for each in resting.aws.tenants}
+
+
 class TestNewNames:
     def test_a_name_that_a_list_does_not_show_yet_is_found_by_the_creation(self, resting):
         resting.aws.admin("PATCH", "settings", {"list_lag_seconds": 3600})

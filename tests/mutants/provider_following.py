@@ -103,7 +103,7 @@ PROVIDER_FOLLOWING = (
         "            deleted = bool(id_) and self._memory.vanished.was_removed(id_)\n",
         "            deleted = bool(id_)\n",
         "a deletion ends at a list that lacks the tenant, and the tenant stays in AWS",
-        (_FLEET,),
+        (_FLEET + "::test_a_tenant_that_lists_lack_is_not_left_in_aws_by_a_deletion",),
     ),
     Mutation(
         "a list replaces the look for a tenant that may exist",

@@ -11,6 +11,22 @@ FULL = "a thousand configs take more than the memory limit"
 
 PROVIDER_MEMORY = (
     Mutation(
+        "each connection sets the protocols of the context of all",
+        "cloudfront/account/trust.py",
+        "        if protocols != self._last:\n",
+        "        if protocols:\n",
+        "a connection that another one starts at that moment reads freed memory",
+        ("unit/provider/cloudfront/account/test_sessions.py",),
+    ),
+    Mutation(
+        "creations wait in line although no flag enables that",
+        "cloudfront/safety/creation_turns.py",
+        "        if quota is None or self._rehearsing or not self._quotas.in_line:\n",
+        "        if quota is None or self._rehearsing:\n",
+        "a tenant that served and was deleted loses its place to new ones",
+        ("unit/provider/cloudfront/safety/test_creation_turns.py",),
+    ),
+    Mutation(
         "each client has shapes of its own",
         "cloudfront/account/sharing.py",
         '        (client.meta, "_service_model"),\n',

@@ -315,8 +315,8 @@ PROVIDER_QUOTA = (
     Mutation(
         "a rehearsal waits for room",
         _TURNS,
-        "        if quota is None or self._rehearsing:\n",
-        "        if quota is None:\n",
+        "        if quota is None or self._rehearsing or not self._quotas.in_line:\n",
+        "        if quota is None or not self._quotas.in_line:\n",
         "edgetenants plan shows nothing for a resource that waits for room",
         (_OF_TURNS,),
     ),

@@ -218,14 +218,14 @@ class Accounts:
         places: WaitingPlaces | None = None,
         *,
         check_seconds: float = DEEP_CHECK_SECONDS,
-        wake: Wake = lambda _: None,
+        wake: Wake | None = None,
         mine: Mine | None = None,
     ) -> None:
         """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
         for calls that wait in their workers; by default there are none. `check_seconds` is the longest
         interval between checks of a tenant's tags, certificate and DNS. `wake` reconciles resources that wait
-        for room in their account. `mine` returns whether this process works on an account; None: on all, also
-        on those whose ids it cannot read."""
+        in line for room in their account; None: they do not. `mine` returns whether this process works on an
+        account; None: on all, also on those whose ids it cannot read."""
         self._mine = mine
         self.clock = clock
         self._check_seconds = check_seconds

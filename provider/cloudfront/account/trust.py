@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from botocore.httpsession import create_urllib3_context
+from urllib3.util.ssl_ import ALPN_PROTOCOLS
 
 __all__ = ["share_context"]
 
@@ -38,7 +39,25 @@ def share_context(client: Any) -> None:
 def _new_context() -> ssl.SSLContext:
     context: Any = create_urllib3_context()
     context.load_verify_locations = _Authorities(context.load_verify_locations)
+    context.set_alpn_protocols = _Protocols(context.set_alpn_protocols)
+    # Before any thread uses the context.
+    context.set_alpn_protocols(ALPN_PROTOCOLS)
     return context  # type: ignore[no-any-return]
+
+
+class _Protocols:
+    """Sets the protocols of ALPN when they are others. urllib3 sets the same ones for each connection, and
+    OpenSSL frees its copy, which another thread may read at that moment."""
+
+    def __init__(self, set_: Any) -> None:
+        self._set = set_
+        self._last: list[str] = []
+
+    def __call__(self, protocols: list[str]) -> None:
+        """See SSLContext.set_alpn_protocols."""
+        if protocols != self._last:
+            self._set(protocols)
+            self._last = list(protocols)
 
 
 class _Authorities:

@@ -97,11 +97,11 @@ class AccountMemory:
         rate: Callable[[], float] = lambda: DEFAULT_RATE,
         sightings: Sightings | None = None,
         check_seconds: float = DEEP_CHECK_SECONDS,
-        wake: Wake = lambda _: None,
+        wake: Wake | None = None,
     ) -> None:
         """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
         `sightings`. `check_seconds` is the longest interval between checks of what neither a list nor a Get
-        shows. `wake` reconciles resources that wait for room in the account."""
+        shows. `wake` reconciles resources that wait in line for room in the account; None: they do not."""
         self.clock, self.today = clock, today
         # Shared by many resources.
         self.groups = GroupStates(clock)

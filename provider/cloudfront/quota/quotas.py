@@ -36,8 +36,10 @@ class Reading:
 class Quotas:
     """The quotas of one account. Thread-safe. It holds no lock while it wakes resources."""
 
-    def __init__(self, clock: Clock, wake: Wake = lambda _: None) -> None:
-        self._wake = wake
+    def __init__(self, clock: Clock, wake: Wake | None = None) -> None:
+        """Without `wake`, creations that AWS refuses do not wait in line."""
+        self.in_line = wake is not None
+        self._wake: Wake = wake or (lambda _: None)
         self._lines = {quota: Line(clock) for quota in Quota}
         self.allowances = Allowances(clock)
 

@@ -46,7 +46,7 @@ class CreationTurns:
             NotYet: others come first.
         """
         quota, who = _QUOTA_OF.get(mr.kind), _waiting(mr)
-        if quota is None or self._rehearsing:
+        if quota is None or self._rehearsing or not self._quotas.in_line:
             yield
             return
         answer = self._quotas.ask(quota, who, waited=_waited(mr))
@@ -68,7 +68,7 @@ class CreationTurns:
         """Note that AWS refused a creation. Returns the error if the account may have no room; None if the
         refusal is about this resource alone."""
         quota = _QUOTA_OF.get(mr.kind)
-        if quota is None or is_about_one(error):
+        if quota is None or not self._quotas.in_line or is_about_one(error):
             return None
         for_all = not any(name in error.words for name in _names(mr))
         seconds = self._quotas.refused(quota, _waiting(mr), error.words, for_all=for_all)

@@ -394,6 +394,10 @@ class TestSweeping:
     def test_a_flag_sets_the_interval_of_what_no_list_shows(self, arguments, seconds):
         assert options.policy(given(*arguments), "i").check_seconds == seconds
 
+    @pytest.mark.parametrize(("arguments", "line"), [((), False), (("--enable-alpha-creation-line",), True)])
+    def test_a_flag_lets_creations_wait_in_line(self, arguments, line):
+        assert options.policy(given(*arguments), "i").creations_in_line is line
+
     @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
     def test_a_flag_turns_them_off(self, arguments, sweep):
         assert options.policy(given(*arguments), "i").sweep is sweep

@@ -169,6 +169,17 @@ def test_certificates_of_authorities_are_loaded_once_and_when_they_change(tmp_pa
         load(str(tmp_path / "missing"))
 
 
+def test_protocols_are_set_once_in_the_context_of_all():
+    """Each connection sets them again, and OpenSSL frees what other connections may read."""
+    chosen = []
+    choose = trust._Protocols(chosen.append)
+    for _ in range(3):
+        choose(["http/1.1"])
+    assert chosen == [["http/1.1"]]
+    choose(["h2"])
+    assert chosen == [["http/1.1"], ["h2"]]
+
+
 def test_only_so_many_configs_keep_their_connections(accounts, monkeypatch):
     monkeypatch.setattr(sessions, "_MOST_CONNECTED", 2)
     closed, opened = [], {}

@@ -24,6 +24,14 @@ def refusal(words: str = WORDS) -> AwsError:
     return AwsError(CREATE, "EntityLimitExceeded", words, status=400)
 
 
+class InLine(World):
+    """A resource whose provider runs with --enable-alpha-creation-line."""
+
+    def restart(self) -> None:
+        super().restart()
+        self.memory = AccountMemory(self.clock, wake=lambda _: None)
+
+
 class Room:
     """The turns of one account, without calls."""
 
@@ -63,6 +71,17 @@ def asked(room: Room, mr: Managed) -> ExternalError | NotYet | None:
             return None
     except (ExternalError, NotYet) as error:
         return error
+
+
+def test_without_the_line_each_is_refused_by_itself():
+    room = Room()
+    room.memory = AccountMemory(room.clock)
+    room.turns = CreationTurns(AccountAccess(None, room.memory, "i", "1", str(CONFIG)))  # type: ignore[arg-type]
+    for name in ("first", "second", "third"):
+        assert room.refuse(resource(name, name)) is None
+    with room.turns.turn(resource("fourth", "shop")):
+        pass
+    assert [each.waiting for each in room.memory.quotas.readings()] == [0, 0]
 
 
 def test_one_that_waits_says_why_and_what_to_do_and_not_where_it_is(room):
@@ -195,7 +214,7 @@ def test_tenants_and_groups_wait_separately(room):
 
 
 def test_one_that_waits_makes_no_creating_call_and_no_check():
-    world = World(cloudfront=FakeCloudFront())
+    world = InLine(cloudfront=FakeCloudFront())
     world.cloudfront.refuse[CREATE] = refusal()
     world.reconcile()
     world.clock.advance(10)
@@ -207,7 +226,7 @@ def test_one_that_waits_makes_no_creating_call_and_no_check():
 
 
 def test_a_tenant_that_is_deleted_makes_room():
-    world = World(cloudfront=FakeCloudFront())
+    world = InLine(cloudfront=FakeCloudFront())
     world.settle()
     line = world.memory.quotas._lines[Quota.TENANTS]
     line.counted(5, 600.0)
@@ -228,7 +247,7 @@ def test_a_rehearsal_waits_for_nothing():
 
 
 def test_a_creation_counts_at_once():
-    world = World(cloudfront=FakeCloudFront())
+    world = InLine(cloudfront=FakeCloudFront())
     line = world.memory.quotas._lines[Quota.TENANTS]
     line.counted(5, 600.0)
     world.reconcile()
@@ -243,7 +262,7 @@ def test_one_whose_tenant_exists_waits_no_more(room):
 
 
 def test_one_that_is_deleted_waits_no_more():
-    world = World(cloudfront=FakeCloudFront())
+    world = InLine(cloudfront=FakeCloudFront())
     world.cloudfront.refuse[CREATE] = refusal()
     world.reconcile()
     assert world.memory.quotas._lines[Quota.TENANTS].waiting == 1
