@@ -79,9 +79,9 @@ def test_without_the_line_each_is_refused_by_itself():
     room.turns = CreationTurns(AccountAccess(None, room.memory, "i", "1", str(CONFIG)))  # type: ignore[arg-type]
     for name in ("first", "second", "third"):
         assert room.refuse(resource(name, name)) is None
+    line = room.memory.quotas._lines[Quota.TENANTS]
     with room.turns.turn(resource("fourth", "shop")):
-        pass
-    assert [each.waiting for each in room.memory.quotas.readings()] == [0, 0]
+        assert not line._tries, "the line does not know of it"
 
 
 def test_one_that_waits_says_why_and_what_to_do_and_not_where_it_is(room):
@@ -242,7 +242,7 @@ def test_a_tenant_that_is_deleted_makes_room():
 def test_a_rehearsal_waits_for_nothing():
     obj = managed()
     obj["status"] = {"conditions": [quota_exceeded()]}
-    world = World(obj, cloudfront=FakeCloudFront(), rehearsing=True)
+    world = InLine(obj, cloudfront=FakeCloudFront(), rehearsing=True)
     assert CREATE in world.reconcile()
 
 
