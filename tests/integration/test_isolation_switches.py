@@ -36,6 +36,8 @@ class Gaps:
     @contextmanager
     def measured(self) -> Iterator["Gaps"]:
         over = threading.Event()
+        # The thread may get its first turn late on a busy machine, when something has changed already.
+        self._look()
         looking = threading.Thread(target=self._look_until, args=(over,), daemon=True)
         looking.start()
         try:
