@@ -284,6 +284,15 @@ _FLAGS: Final = (
         says="Interval between attempts to acquire or renew the Lease.",
     ),
     _flag(
+        Section.ELECTION,
+        "--rebalance-after",
+        **_seconds(0, above=True),
+        default=Election.rebalance,
+        says="With --shards: a process that has held no shard for this long asks the one that holds the most "
+        "for a share. If that holds two or more, it ends and starts again, so that both get some. At least "
+        "the lease duration.",
+    ),
+    _flag(
         Section.PAGES,
         "--health-address",
         metavar="ADDRESS",
@@ -427,7 +436,8 @@ def text(value: object) -> str | None:
 
 def _election(given: Mapping[str, Any]) -> Election:
     timing = Timing(given["lease_duration"], given["lease_renew_deadline"], given["lease_retry_period"])
-    return Election(_namespace(given), given["lease_name"], timing, shards=given["shards"])
+    shards, rebalance = given["shards"], given["rebalance_after"]
+    return Election(_namespace(given), given["lease_name"], timing, shards=shards, rebalance=rebalance)
 
 
 def _namespace(given: Mapping[str, Any]) -> str:

@@ -247,7 +247,8 @@ class Programs:
             "--log-format=console",
             *([f"--installation-id={installation}", "--keep-domains=0"] if installation else []),
             *flags,
-            env={"POD_NAMESPACE": NAMESPACE},
+            # In the emulator's log, the app of a call is the process that made it.
+            env={"POD_NAMESPACE": NAMESPACE, "AWS_SDK_UA_APP_ID": name},
             ports=ports,
             probe=Probe(f"http://{_HOST}:{health}/readyz"),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import traceback
 from dataclasses import replace
@@ -35,6 +36,8 @@ from edgetenants_emulator.zones.zone_changes import ZonesAtWork
 
 __all__ = ["Application"]
 
+_APP = re.compile(r"(?:^| )app/(\S{1,50})")
+"""The app id, as SDKs write it. They cut it to 50 characters."""
 _SIGNED = frozenset({CLOUDFRONT, "sts"})
 _UNSIGNED = frozenset({"AssumeRoleWithSAML", "AssumeRoleWithWebIdentity"})
 """STS operations without a signed request: the token authenticates the caller."""
@@ -65,6 +68,7 @@ class Application:
         call = self.calls.begin(
             operation.name, operation.service, account, self.world.clock.now(), request_id
         )
+        call.app = _app_of(request)
         try:
             response = self._guarded(request, operation, call, request_id, signed=scope is not None)
         except AwsError as error:
@@ -223,6 +227,11 @@ def _unsigned(request: Request) -> AwsError:
         message = "Authorization header requires a 'Credential' parameter of five elements."
         return AwsError(ErrorCode.INCOMPLETE_SIGNATURE, message)
     return AwsError(ErrorCode.MISSING_AUTHENTICATION_TOKEN, "Request is missing Authentication Token")
+
+
+def _app_of(request: Request) -> str:
+    found = _APP.search(request.headers.get("user-agent", ""))
+    return found[1] if found else ""
 
 
 def _error(operation: Operation, error: AwsError, request_id: str) -> Response:

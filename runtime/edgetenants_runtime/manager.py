@@ -499,7 +499,7 @@ class Manager:
         if not self._lost or election is None:
             return self._settings.stop_seconds
         # Running work must have ended before another process may start.
-        return min(self._settings.stop_seconds, election.timing.lease - election.timing.renew)
+        return min(self._settings.stop_seconds, election.timing.finish)
 
     def _watch(self) -> None:
         while not self._stopped.wait(_WATCHDOG_SECONDS):

@@ -420,7 +420,7 @@ MINE = Election("system", "toys", Timing(2, 1.0, 0.05), identity="me")
 
 
 def lease(holder: str) -> tuple[int, dict[str, Any]]:
-    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15}
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15 if holder else 1}
     return 200, {"metadata": {"name": "toys", "namespace": "system", "resourceVersion": "3"}, "spec": spec}
 
 
@@ -486,6 +486,12 @@ def test_a_lost_leadership_ends_the_run_with_an_error_and_releases_nothing(
     assert codes == [1]
     written = [body["spec"]["holderIdentity"] for _, path, _, body in api.requests if body and LEASE in path]
     assert "" not in written
+
+
+def test_running_work_has_less_time_than_is_left_of_a_lost_lease(candidate: Manager) -> None:
+    assert candidate._stop_bound == 5
+    candidate._lost = True
+    assert candidate._stop_bound == pytest.approx(0.8)
 
 
 def test_a_stop_gives_the_lease_up_after_the_last_reconcile(

@@ -10,6 +10,7 @@ from botocore.awsrequest import AWSResponse
 
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.reconcile.guard import GuardedConnector
+from provider.cloudfront.aws import operations
 from provider.cloudfront.state.identity import OWNER_TAG
 from tests.contract.emulated import DISTRIBUTION, Emulated
 from tests.contract.reconciled import Reconciled
@@ -38,7 +39,6 @@ class Changed(Reconciled):
 
     def __init__(self, obj: dict[str, Any], aws: Emulated) -> None:
         super().__init__(obj, aws)
-        self.sent: list[str] = []
         self.passes(4)
 
     def passes(self, times: int) -> None:
@@ -69,9 +69,6 @@ class Changed(Reconciled):
             response_dict["body"] = (body[:start] + body[end:]).encode()
 
         self._on("before-parse", operation, cut)
-
-    def records(self) -> None:
-        self._on("before-send", "*", lambda event_name, **_: self.sent.append(event_name.split(".")[-1]))
 
     def _on(self, event: str, operation: str, handler: Any) -> None:
         [client, *_] = self.connector._accounts.of(self.configs.resolved).clients
@@ -151,23 +148,34 @@ class Sights:
     def repaired(self, mr: Any) -> None: ...
 
 
-def test_a_leader_that_was_frozen_in_a_call_sends_no_other_one(aws):
+@pytest.mark.parametrize(
+    ("moment", "sent", "not_sent"),
+    [
+        pytest.param("response-received", ["UpdateDistributionTenant"], "TagResource", id="in a call"),
+        pytest.param("before-sign", [], "UpdateDistributionTenant", id="before it is signed"),
+        pytest.param("before-send", [], "UpdateDistributionTenant", id="right before it is sent"),
+    ],
+)
+def test_a_leader_that_was_frozen_sends_no_call_that_writes_when_it_thaws(aws, moment, sent, not_sent):
     leads = True
     tenant = Changed(shop(), aws)
     tenant._connector = GuardedConnector(tenant.connector, lambda: leads, Sights())
     tenant.restart()
     tenant.passes(1)
-    tenant.records()
+    before = aws.admin("GET", "calls")["total"]
 
     def freeze(**_: Any) -> None:
         nonlocal leads
         leads = False
 
-    tenant._on("before-send", "UpdateDistributionTenant", freeze)
+    tenant._on(moment, "UpdateDistributionTenant", freeze)
     tenant.edit(enabled=False, tags={"team": "edge"})
-    with pytest.raises(StandDown, match="the call TagResource"):
+    with pytest.raises(StandDown, match=f"the call {not_sent}"):
         tenant.passes(1)
-    assert tenant.sent[-1] == "UpdateDistributionTenant"
+    calls = aws.admin("GET", f"calls?since={before}")["calls"]
+    assert [call["operation"] for call in calls if operations.writes(call["operation"])] == sent
+    circuit = tenant.connector._accounts.of(tenant.configs.resolved).pace.circuits["cloudfront"]
+    assert circuit._under_way == {}
 
 
 @pytest.mark.parametrize("restarts", [False, True])

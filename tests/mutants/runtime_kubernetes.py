@@ -176,7 +176,7 @@ LEADING = (
     Mutation(
         "a Lease of somebody else is taken before it expires",
         "process/leader.py",
-        "        return self._clock.now() - (seen + lasts)\n",
+        "        return self._clock.now() - (seen + self._lasts)\n",
         "        return 1.0\n",
         "two providers would act at once",
         ("process/test_leader.py",),

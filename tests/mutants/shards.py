@@ -12,6 +12,8 @@ SESSIONS = ("unit/provider/cloudfront/account/test_sessions.py",)
 ROUNDS = ("unit/provider/records/test_rounds.py::TestShards",)
 CONFIG_MAPS = ("unit/provider/records/test_config_maps.py",)
 MAIN = ("unit/provider/test_main.py",)
+LEADER = ("process/test_leader.py",)
+FROZEN = ("contract/test_strange_answers.py",)
 
 RUNTIME_SHARDS = (
     Mutation(
@@ -42,7 +44,7 @@ RUNTIME_SHARDS = (
     Mutation(
         "a Lease with another number of shards counts as expired",
         "process/shard_leases.py",
-        "        if self._clock.now() < seen + found.seconds:\n",
+        "        if self._clock.now() < self._held_until(shard, found):\n",
         "        if False:\n",
         "its process is thrown out while it works",
         LEASES,
@@ -90,7 +92,7 @@ RUNTIME_SHARDS = (
     Mutation(
         "the shards of a dead process wait as long as released ones",
         "process/shard_leases.py",
-        "        if known is not None and known.holder:\n            # Its",
+        "        if known is not None and not known.released:\n            # Its",
         "        if False:\n            # Its",
         "after a death, no process works on its accounts for two Lease durations",
         LEASES,
@@ -106,7 +108,7 @@ RUNTIME_SHARDS = (
     Mutation(
         "a new process asks at once",
         "process/shard_leases.py",
-        "        if now < self._idle_since + _IDLE_SECONDS:\n",
+        "        if now < self._idle_since + max(self._election.rebalance, self._election.timing.lease):\n",
         "        if False:\n",
         "in each rolling update, processes restart needlessly",
         LEASES,
@@ -185,7 +187,130 @@ RUNTIME_SHARDS = (
     ),
 )
 
+RUNTIME_EDITED_LEASES = (
+    Mutation(
+        "a held Lease that was deleted is free at once",
+        "process/leader.py",
+        "        if read is None and not was_held:\n",
+        "        if read is None:\n",
+        "two processes work until the former one renews",
+        LEADER,
+    ),
+    Mutation(
+        "a Lease whose holder was removed counts as released",
+        "kube/lease.py",
+        "        return not self.holder and self.seconds <= _RELEASED_SECONDS\n",
+        "        return not self.holder\n",
+        "two processes work until the former one renews",
+        LEADER,
+    ),
+    Mutation(
+        "a duration that was shortened ends the term",
+        "process/leader.py",
+        "        return max(self._timing.lease, *known)\n",
+        "        return list(known)[-1]\n",
+        "two processes work until the former one renews",
+        LEADER,
+    ),
+    Mutation(
+        "transitions are counted beyond what the API server accepts",
+        "kube/lease.py",
+        "        transitions = min(known.transitions + moved, _MOST_TRANSITIONS)\n",
+        "        transitions = known.transitions + moved\n",
+        "no process can take the Lease again",
+        LEADER,
+    ),
+    Mutation(
+        "calls may run until the end of a lost Lease",
+        "process/leader.py",
+        "_FINISHING: Final = 0.8\n",
+        "_FINISHING: Final = 1.0\n",
+        "the process ends when the next one has begun",
+        LEADER,
+    ),
+    Mutation(
+        "a process that lost its Lease takes its time",
+        "manager.py",
+        "        return min(self._settings.stop_seconds, election.timing.finish)\n",
+        "        return self._settings.stop_seconds\n",
+        "its calls run beside those of the next process",
+        ("test_manager.py::test_running_work_has_less_time_than_is_left_of_a_lost_lease",),
+    ),
+    Mutation(
+        "a Lease with another number that was emptied is clear",
+        "process/shard_leases.py",
+        "        return found.released or (bool(found.holder) and _count(found.holder) == self.count)\n",
+        "        return not found.holder or _count(found.holder) == self.count\n",
+        "two numbers work at once",
+        LEASES,
+    ),
+    Mutation(
+        "a Lease with another number that was deleted is clear",
+        "process/shard_leases.py",
+        "            return shard not in self._others\n",
+        "            return True\n",
+        "two numbers work at once",
+        LEASES,
+    ),
+    Mutation(
+        "a Lease with another number that was shortened ends early",
+        "process/shard_leases.py",
+        "max(self._election.timing.lease, *seconds)",
+        "[*seconds][-1]",
+        "two numbers work at once",
+        LEASES,
+    ),
+    Mutation(
+        "a Lease whose holder was removed waits twice",
+        "process/shard_leases.py",
+        "        if known is not None and not known.released:\n",
+        "        if known is not None and known.holder:\n",
+        "no process works on its accounts for two Lease durations",
+        LEASES,
+    ),
+    Mutation(
+        "the wait for a share is no setting",
+        "process/shard_leases.py",
+        "max(self._election.rebalance, self._election.timing.lease)",
+        "300.0",
+        "a replica that was added has nothing to do for five minutes",
+        LEASES,
+    ),
+    Mutation(
+        "a short wait for a share is shorter than the Lease",
+        "process/shard_leases.py",
+        "max(self._election.rebalance, self._election.timing.lease)",
+        "self._election.rebalance",
+        "processes end before the released shards have others",
+        LEASES,
+    ),
+)
+
 PROVIDER_SHARDS = (
+    Mutation(
+        "nothing is checked right before a call is sent",
+        "cloudfront/aws/hooks.py",
+        "        if operations.writes(operation):\n            _check_leading",
+        "        if False:\n            _check_leading",
+        "a process that froze while it signed a request writes beside the next one",
+        FROZEN,
+    ),
+    Mutation(
+        "a call that is not sent any more stays under way",
+        "cloudfront/aws/hooks.py",
+        "        circuit.ended(answered=False)\n",
+        "        pass\n",
+        "the circuit counts a call that is over",
+        FROZEN,
+    ),
+    Mutation(
+        "the flag of the wait for a share has no effect",
+        "options.py",
+        "shards=shards, rebalance=rebalance)",
+        "shards=shards)",
+        "an operator cannot change how soon a new replica works",
+        MAIN,
+    ),
     Mutation(
         "a process works in an account of another one",
         "cloudfront/account/sessions.py",

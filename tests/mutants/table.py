@@ -43,7 +43,7 @@ from tests.mutants.runtime_leftovers import RUNTIME_LEFTOVERS
 from tests.mutants.runtime_memory import RUNTIME_MEMORY
 from tests.mutants.runtime_pages import RUNTIME_PAGES
 from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
-from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_SHARDS
+from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_EDITED_LEASES, RUNTIME_SHARDS
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,7 @@ TARGETS: Mapping[str, Target] = {
             *RUNTIME_PAGES,
             *RUNTIME_PRIORITIES,
             *RUNTIME_SHARDS,
+            *RUNTIME_EDITED_LEASES,
         ),
     ),
     "provider": Target(

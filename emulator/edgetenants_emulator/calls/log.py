@@ -37,6 +37,8 @@ class Call:
     """The error code; empty if there is none."""
     fault: str = ""
     """The fault that applied to this call; empty if there was none."""
+    app: str = ""
+    """The app id in the User-Agent, which the caller sets with AWS_SDK_UA_APP_ID; empty if there is none."""
     parameters: Mapping[str, Any] | None = field(default=None)
     """The parameters by the model's names, without secrets; None if they are no longer kept."""
 

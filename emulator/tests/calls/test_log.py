@@ -33,6 +33,14 @@ def test_what_is_logged(aws, admin):
     assert got["real"] >= made["real"]
 
 
+def test_a_call_names_the_app_that_made_it(aws, admin, monkeypatch):
+    monkeypatch.setenv("AWS_SDK_UA_APP_ID", "provider-x")
+    aws.client("sts").get_caller_identity()
+    monkeypatch.delenv("AWS_SDK_UA_APP_ID")
+    aws.client("sts").get_caller_identity()
+    assert [call["app"] for call in admin("GET", "calls")["calls"]][-2:] == ["provider-x", ""]
+
+
 def test_since_a_number(aws, admin):
     total = admin("GET", "calls")["total"]
     aws.tenant()

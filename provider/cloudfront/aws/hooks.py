@@ -5,6 +5,7 @@
              announce a creation
     sign     wait for the turn, also when botocore
              repeats a request
+    send     check again whether it may write
 
 The requests to STS for credentials, which botocore itself makes, pass through these hooks too.
 """
@@ -23,7 +24,7 @@ from botocore.exceptions import ConnectionClosedError, ConnectTimeoutError, Read
 from edgetenants_runtime import deadline, leading
 from edgetenants_runtime.clock import Stopwatch
 from provider.cloudfront.aws import operations
-from provider.cloudfront.aws.circuits import STS
+from provider.cloudfront.aws.circuits import STS, Circuit
 from provider.cloudfront.aws.error_translation import translated, unreadable
 from provider.cloudfront.aws.errors import FORBIDDEN, STALE_CREDENTIALS, AwsError
 from provider.cloudfront.aws.metrics import CallMetrics
@@ -158,9 +159,12 @@ class Hooks:
     def _signs(self, operation_name: str, **_: Any) -> None:
         self._signing.begin(operation_name)
 
-    def _sends(self, service: str, **_: Any) -> None:
+    def _sends(self, service: str, event_name: str, **_: Any) -> None:
         if service != STS:
             self._signing.ended()
+        operation = event_name.rpartition(".")[2]
+        if operations.writes(operation):
+            _check_leading(operation, self.pace.circuits[service])
         self.pace.circuits[service].begin()
 
     def _received(self, service: str, exception: Exception | None = None, **_: Any) -> None:
@@ -206,6 +210,17 @@ class Hooks:
         self._calls.answered(self.account, made.service, made.operation, error, made.watch.elapsed())
         if _checking.get():
             self._calls.checked(self.account, made.service, made.operation)
+
+
+def _check_leading(operation: str, circuit: Circuit) -> None:
+    """Since the check before the call, the API server, STS or a turn to sign may have taken long, or the
+    process was frozen. Nothing but the connection comes after this."""
+    try:
+        leading.check(f"the call {operation}")
+    except BaseException:
+        # botocore tells `_unanswered` no StandDown.
+        circuit.ended(answered=False)
+        raise
 
 
 def _is_silence(error: Exception) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from edgetenants_runtime.clock import rfc3339_micro, utc_now
 from edgetenants_runtime.kube.errors import NotFound
@@ -14,6 +14,11 @@ from edgetenants_runtime.kube.objects import Objects
 from edgetenants_runtime.managed import ObjectKey
 
 __all__ = ["LeaseLock", "LeaseRecord"]
+
+_RELEASED_SECONDS: Final = 1
+"""The duration in a Lease that its holder released, as client-go writes it."""
+_MOST_TRANSITIONS: Final = 2**31 - 1
+"""The API server refuses a greater number."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,12 @@ class LeaseRecord:
     def seconds(self) -> float:
         """Seconds within which its holder must renew it."""
         return float(self.spec.get("leaseDurationSeconds") or 1)
+
+    @property
+    def released(self) -> bool:
+        """Its holder gave it up, after its work had ended. If only the holder is missing, another client
+        removed it, and the process that was the holder does not know that yet."""
+        return not self.holder and self.seconds <= _RELEASED_SECONDS
 
     @property
     def transitions(self) -> int:
@@ -77,7 +88,8 @@ class LeaseLock:
             metadata = {"name": self.key.name, "namespace": self.key.namespace} | annotated
             return _record(self._objects.create(LEASES, {"metadata": metadata, "spec": spec}))
         moved = known.holder != self.identity
-        return self._write(known, spec | {"leaseTransitions": known.transitions + moved}, annotated)
+        transitions = min(known.transitions + moved, _MOST_TRANSITIONS)
+        return self._write(known, spec | {"leaseTransitions": transitions}, annotated)
 
     def renew(self, known: LeaseRecord, seconds: int) -> LeaseRecord:
         """Renew it for `seconds`. Raises Conflict, and NotFound if it was deleted."""
@@ -89,7 +101,7 @@ class LeaseLock:
 
     def release(self, known: LeaseRecord) -> None:
         """Release it, so that another process need not wait."""
-        self._write(known, self._spec("", 1))
+        self._write(known, self._spec("", _RELEASED_SECONDS))
 
     def _write(
         self, known: LeaseRecord, spec: Mapping[str, Any], metadata: Mapping[str, Any] | None = None

@@ -8,6 +8,9 @@ A waiting process never compares a time in the Lease with its own clock: the Lea
 process has seen no change of it for the duration in the Lease. A leader stops *before* that: it counts from
 the moment at which it sent its last successful renewal, and only for `Timing.renew`.
 
+A person may delete or edit the Lease. Its holder finds that at its next renewal, so the others still wait for
+the longest duration that applied.
+
 A monotonic clock may stand still while a machine is paused, so a leader also looks at the wall clock: after a
 step of it, the process does nothing until its next renewal shows that it still leads.
 """
@@ -22,7 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
@@ -34,6 +37,9 @@ __all__ = ["Election", "Elector", "Phase", "Restraint", "Timing", "own_identity"
 
 _log = structlog.get_logger("edgetenants_runtime.leader")
 
+_FINISHING: Final = 0.8
+"""The part of what is left of a Lease in which running work may end."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -43,7 +49,7 @@ class Timing:
     """Lease duration: how long the others wait for a silent leader. Whole seconds, as in the Lease."""
     renew: float = 10.0
     """Renew deadline: a leader that could not renew for that long stops working. The rest of `lease` is for
-    running calls."""
+    running calls; see `finish`."""
     retry: float = 2.0
     """Retry period: between two attempts to acquire or renew the Lease."""
 
@@ -53,6 +59,12 @@ class Timing:
                 "expected 0 < retry period < renew deadline < lease duration, "
                 f"got {self.retry:g}, {self.renew:g}, {self.lease:g} seconds"
             )
+
+    @property
+    def finish(self) -> float:
+        """Seconds that running work has after the leadership was lost. Then the process ends: the rest of
+        what is left of the Lease is for that."""
+        return _FINISHING * (self.lease - self.renew)
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,9 @@ class Election:
     """The unique identity of this process; generated if empty."""
     shards: int = 1
     """The number of shards; see `process.shard_leases`. 1: one process works and the others wait."""
+    rebalance: float = 300.0
+    """Real seconds without a shard after which a process asks another one for a share. Longer than a rolling
+    update leaves a new process without. If it is less than the lease duration, that counts."""
 
 
 class Phase(StrEnum):
@@ -145,6 +160,8 @@ class Elector:
         self._known: LeaseRecord | None = None
         self._seen_at: float | None = None
         """When the last change of the Lease was seen; None before the first look."""
+        self._lasts = 0.0
+        """The seconds for which the Lease counts as held after its last change."""
         self._stopping = False
         self._problem = ""
         self._threads = [
@@ -233,7 +250,7 @@ class Elector:
         known = self._observe()
         if known and known.holder == self._lock.identity:
             self._adopt(self._lock.take(known, self._timing.lease), sent)
-        elif self._free_for(known) >= 0 and self._restraint.begin(known, self._free_for(known)):
+        elif self._free_for() >= 0 and self._restraint.begin(known, self._free_for()):
             try:
                 self._adopt(self._lock.take(known, self._timing.lease), sent)
             finally:
@@ -257,14 +274,24 @@ class Elector:
             if read is not None and read.holder != self.leader:
                 _log.info("leader seen", leader=read.holder or "none", lease=str(self._lock.key))
             self._seen_at = self._clock.now()
+            self._lasts = self._lasting(read)
         self._known = read
         return read
 
-    def _free_for(self, known: LeaseRecord | None) -> float:
+    def _lasting(self, read: LeaseRecord | None) -> float:
+        if read is not None and read.released:
+            return 0.0
+        was_held = self._known is not None and not self._known.released
+        if read is None and not was_held:
+            return 0.0
+        # Only the holder itself may end it early: at most, what it promised or this process would.
+        known = (each.seconds for each in (self._known, read) if each is not None)
+        return max(self._timing.lease, *known)
+
+    def _free_for(self) -> float:
         """The seconds since the Lease was released or expired; negative: the seconds until it expires."""
         seen = self._seen_at if self._seen_at is not None else self._clock.now()
-        lasts = known.seconds if known is not None and known.holder else 0.0
-        return self._clock.now() - (seen + lasts)
+        return self._clock.now() - (seen + self._lasts)
 
     def _adopt(self, written: LeaseRecord, sent: _Moment) -> None:
         with self._changed:
@@ -283,7 +310,7 @@ class Elector:
         if self._phase is not Phase.WAITING:
             return retry
         # So that a takeover takes no longer than the Lease duration.
-        over = self._restraint.seconds(self._known) - self._free_for(self._known)
+        over = self._restraint.seconds(self._known) - self._free_for()
         return min(retry, over) if over > 0 else retry
 
     def _found(self) -> None:

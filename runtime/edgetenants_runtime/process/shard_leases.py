@@ -48,9 +48,6 @@ COUNT_ANNOTATION: Final = "edgetenants-runtime/most-shards"
 """On the Lease of shard 0: the greatest number of shards that processes have had."""
 ASK_ANNOTATION: Final = "edgetenants-runtime/asked-for-by"
 """On the Lease of a shard: a process that holds none asks its holder to end."""
-_IDLE_SECONDS: Final = 300.0
-"""Real seconds without a shard after which a process asks for one: longer than a rolling update leaves a new
-process without."""
 _MOST_AT_REST: Final = 2
 """A process with this many shards ends if one without asks."""
 _LOOK_SECONDS: Final = 0.1
@@ -102,8 +99,8 @@ class ShardLeases:
         self._held: frozenset[int] = frozenset()
         self._prepare: list[Callable[[], None]] = []
         self._told: list[Callable[[int], None]] = []
-        self._others: dict[int, tuple[LeaseRecord, float]] = {}
-        """Leases of processes that count differently: when their last change was seen."""
+        self._others: dict[int, tuple[LeaseRecord | None, float]] = {}
+        """Leases of processes that count differently, as last read, and until when they count as held."""
         self._idle_since: float | None = None
         self._asked = 0
         self._declined: dict[int, str] = {}
@@ -223,7 +220,7 @@ class ShardLeases:
         if not idle or self._idle_since is None:
             self._idle_since = now if idle else None
             return
-        if now < self._idle_since + _IDLE_SECONDS:
+        if now < self._idle_since + max(self._election.rebalance, self._election.timing.lease):
             return
         self._idle_since, self._asked = now, self._asked + 1
         holders = [elector.leader for elector in self._electors]
@@ -290,21 +287,33 @@ class ShardLeases:
     def _is_clear(self, shard: int) -> bool:
         lock = self._locks[shard] if shard < self.count else self._lock_of(shard)
         found = lock.read()
-        if found is None or not found.holder or _count(found.holder) == self.count:
+        if self._is_of_no_other(shard, found):
             self._others.pop(shard, None)
             return True
-        before, seen = self._others.get(shard, (found, self._clock.now()))
-        if before.spec != found.spec:
-            seen = self._clock.now()
-        self._others[shard] = found, seen
-        if self._clock.now() < seen + found.seconds:
+        if self._clock.now() < self._held_until(shard, found):
             return False
         try:
             # Its process died. If it was only frozen, it now finds that it no longer holds the Lease.
-            lock.release(found)
+            if found is not None:
+                lock.release(found)
         except (Conflict, NotFound):
             return False
         return True
+
+    def _is_of_no_other(self, shard: int, found: LeaseRecord | None) -> bool:
+        """The Lease shows no process with another number. One that a person deleted or emptied may have a
+        holder that does not know it yet."""
+        if found is None:
+            return shard not in self._others
+        return found.released or (bool(found.holder) and _count(found.holder) == self.count)
+
+    def _held_until(self, shard: int, found: LeaseRecord | None) -> float:
+        known, until = self._others.get(shard, (None, None))
+        if until is None or (known and known.spec) != (found and found.spec):
+            seconds = (each.seconds for each in (known, found) if each is not None)
+            until = self._clock.now() + max(self._election.timing.lease, *seconds)
+            self._others[shard] = found, until
+        return until
 
     def _counts_as_here(self) -> bool:
         """The holder of the first shard has the same number of shards as this process."""
@@ -358,7 +367,7 @@ class _Spread:
         has = self._taken() + self._taking
         if not has:
             return 0.0
-        if known is not None and known.holder:
+        if known is not None and not known.released:
             # Its process died, and its resources have already waited for a Lease duration.
             return self._timing.retry * has / (has + 1)
         # It was released, or never held: another process is starting, or is about to.

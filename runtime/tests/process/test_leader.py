@@ -2,6 +2,7 @@
 
 import random
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -219,6 +220,79 @@ def test_a_deleted_lease_is_lost_and_not_silently_made_anew(server: Server) -> N
     server._objects.clear()
     assert not a.attempt()
     assert a.ended.is_set()
+
+
+def edit(server: Server, **spec: Any) -> None:
+    """As with `kubectl edit`."""
+    stored = server.find(LEASES, KEY)
+    assert stored is not None
+    stored["spec"].update(spec)
+    server.put(LEASES, stored)
+    server.touch(LEASES, KEY)
+
+
+EDITS: dict[str, Callable[[Server], None]] = {
+    "deleted": lambda server: server._objects.clear(),
+    "emptied": lambda server: edit(server, holderIdentity=""),
+    "without a holder": lambda server: edit(server, holderIdentity=None),
+    "of another": lambda server: edit(server, holderIdentity="no process"),
+    "of another, and short": lambda server: edit(server, holderIdentity="no process", leaseDurationSeconds=1),
+}
+
+
+@pytest.mark.parametrize("change", EDITS.values(), ids=EDITS)
+def test_a_lease_that_a_person_takes_away_is_free_after_its_duration(
+    server: Server, change: Callable[[Server], None]
+) -> None:
+    """Its holder works until its next renewal, and it may fail to reach the API server until then."""
+    a, b = Process(server, "a"), Process(server, "b")
+    a.attempt()
+    b.attempt()
+    change(server)
+    assert not b.attempt()
+    b.clock.advance(14.9)
+    assert not b.attempt()
+    assert not a.attempt()
+    assert a.ended.is_set()
+    b.clock.advance(0.2)
+    assert b.attempt()
+
+
+def test_a_process_that_starts_after_a_person_removed_the_holder_waits_too(server: Server) -> None:
+    a, b = Process(server, "a"), Process(server, "b")
+    a.attempt()
+    edit(server, holderIdentity="")
+    assert not b.attempt()
+    b.clock.advance(15)
+    assert b.attempt()
+
+
+def test_a_duration_that_a_person_shortens_does_not_end_the_term(server: Server) -> None:
+    a, b = Process(server, "a"), Process(server, "b")
+    a.attempt()
+    b.attempt()
+    edit(server, leaseDurationSeconds=1)
+    b.attempt()
+    b.clock.advance(5)
+    assert not b.attempt()
+    a.attempt()
+    assert a.attempt()
+    assert server.lease["leaseDurationSeconds"] == 15
+
+
+def test_a_count_of_transitions_that_a_person_wrote_does_not_keep_the_lease(server: Server) -> None:
+    a, b = Process(server, "a"), Process(server, "b")
+    a.attempt()
+    edit(server, leaseTransitions=2**31 - 1)
+    b.attempt()
+    b.clock.advance(15)
+    assert b.attempt()
+    assert server.lease["leaseTransitions"] == 2**31 - 1
+
+
+def test_what_runs_when_the_leadership_is_lost_ends_before_the_lease() -> None:
+    assert TIMING.finish == pytest.approx(4.0)
+    assert TIMING.renew + TIMING.finish < TIMING.lease
 
 
 def test_of_two_that_take_at_once_one_leads(server: Server) -> None:

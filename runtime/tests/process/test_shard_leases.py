@@ -6,6 +6,8 @@ import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -50,20 +52,41 @@ class Line:
         return request
 
 
+@dataclass(frozen=True)
+class Skew:
+    """How the clocks of a process differ from those of others."""
+
+    rate: float = 1.0
+    """Of the monotonic clock."""
+    ahead: float = 0.0
+    """Seconds of the monotonic clock: it began at another time."""
+    wall: timedelta = timedelta(0)
+
+
+class SkewedClock(FakeClock):
+    def __init__(self, clock: FakeClock, skew: Skew) -> None:
+        super().__init__()
+        self._clock, self._skew = clock, skew
+
+    def now(self) -> float:
+        return self._clock.now() * self._skew.rate + self._skew.ahead
+
+
 class Process:
-    def __init__(self, world: World, name: str, count: int) -> None:
-        self.line, self.clock, self.name = Line(world.server), world.clock, name
+    def __init__(self, world: World, name: str, count: int, skew: Skew, rebalance: float) -> None:
+        self.line, self.name = Line(world.server), name
+        self.clock = SkewedClock(world.clock, skew)
         self.lost, self.ended = threading.Event(), threading.Event()
         self.prepared: list[frozenset[int]] = []
         self.gained: list[int] = []
         self.shards = ShardLeases(
             self.line,
-            Election("ns", "toys", TIMING, name, shards=count),
+            Election("ns", "toys", TIMING, name, shards=count, rebalance=rebalance),
             on_lost=self.lost.set,
             on_end=self.ended.set,
             rng=random.Random(name),
-            clock=world.clock,
-            wall=world.wall,
+            clock=self.clock,
+            wall=lambda: world.wall() + skew.wall,
         )
         self.shards.before_gain(lambda: self.prepared.append(self.shards.held))
         self.shards.on_gain(self.gained.append)
@@ -71,6 +94,14 @@ class Process:
     @property
     def works_on(self) -> frozenset[int]:
         return self.shards.held if self.shards.leading and not self.lost.is_set() else frozenset()
+
+
+EXACT = Skew()
+SKEWS = (
+    Skew(rate=1.05, ahead=86_400, wall=timedelta(days=-400)),
+    Skew(rate=0.95, wall=timedelta(hours=5)),
+    Skew(ahead=3, wall=timedelta(seconds=-20)),
+)
 
 
 class World:
@@ -83,8 +114,10 @@ class World:
     def wall(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.clock.now())
 
-    def start(self, name: str, count: int = 3) -> Process:
-        self.processes.append(Process(self, name, count))
+    def start(
+        self, name: str, count: int = 3, skew: Skew = EXACT, rebalance: float = Election.rebalance
+    ) -> Process:
+        self.processes.append(Process(self, name, count, skew, rebalance))
         return self.processes[-1]
 
     def kill(self, process: Process) -> None:
@@ -125,6 +158,17 @@ class World:
     @property
     def worked_on(self) -> frozenset[int]:
         return frozenset().union(*(process.works_on for process in self.processes))
+
+    def edit(self, shard: int, **spec: Any) -> None:
+        """As with `kubectl edit`."""
+        stored = self.lease(shard)
+        stored["spec"].update(spec)
+        self.server.put(LEASES, stored)
+        self.server.touch(LEASES, ObjectKey("ns", lease_name("toys", shard)))
+
+    def delete(self, shard: int) -> None:
+        """As with `kubectl delete`."""
+        del self.server._objects[LEASES.resource, ObjectKey("ns", lease_name("toys", shard))]
 
     def lease(self, shard: int) -> dict[str, Any]:
         found = self.server.find(LEASES, ObjectKey("ns", lease_name("toys", shard)))
@@ -243,6 +287,113 @@ def test_a_process_that_returns_after_a_crash_gets_its_share_in_some_minutes(wor
     assert again.works_on
     assert back.works_on
     assert len(held) == 3
+
+
+def test_the_wait_of_a_process_without_a_shard_is_a_setting_of_at_least_the_lease_duration(
+    world: World,
+) -> None:
+    world.start("a", 2)
+    world.after(30)
+    world.start("b", 2, rebalance=20.0)
+    assert not world.after(19)["b"]
+    assert world.left == []
+    world.after(4)
+    assert [process.name for process in world.left] == ["a"]
+    world.after(30)
+    world.start("c", 2, rebalance=0.5)
+    world.after(TIMING.lease - 1)
+    assert len(world.left) == 1
+    world.after(4)
+    assert len(world.left) == 2
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_shards_need_no_clocks_that_agree(world: World, count: int) -> None:
+    """Their renewals and the times in the Leases are of clocks that differ by years, and run unevenly."""
+    a, *_ = (world.start(str(number), count, skew) for number, skew in enumerate(SKEWS))
+    world.after(30)
+    everything = frozenset(range(count))
+    assert world.worked_on == everything
+    before = {process.name: process.works_on for process in world.processes}
+    world.after(120)
+    assert {process.name: process.works_on for process in world.processes} == before
+    world.kill(a)
+    took = world.until(lambda: world.worked_on == everything)
+    assert took <= (TIMING.lease + TIMING.retry + STEP) * 1.1
+
+
+def test_after_an_api_server_that_was_away_for_long_each_shard_has_a_process_again(world: World) -> None:
+    """All processes end, and begin again as the kubelet starts them."""
+    old = [world.start(name) for name in "abc"]
+    world.after(30)
+    for process in old:
+        process.line.cut = True
+    assert world.until(lambda: not world.worked_on) <= TIMING.renew
+    world.after(2 * TIMING.lease)
+    # Their deadlines, which threads guard, have passed.
+    world.processes.clear()
+    for name in "abc":
+        world.start(f"{name} again")
+    took = world.until(lambda: world.worked_on == {0, 1, 2})
+    assert took <= TIMING.lease + TIMING.retry + STEP
+    assert sorted(map(len, world.after(5).values())) == [1, 1, 1]
+
+
+EDITS: dict[str, Callable[[World, int], None]] = {
+    "deleted": World.delete,
+    "emptied": lambda world, shard: world.edit(shard, holderIdentity=""),
+    "shortened": lambda world, shard: world.edit(shard, leaseDurationSeconds=1),
+    "of another": lambda world, shard: world.edit(shard, holderIdentity="no process_of-3-shards"),
+}
+
+
+@pytest.mark.parametrize("change", EDITS.values(), ids=EDITS)
+def test_a_lease_that_a_person_edits_has_one_process_and_in_the_end_one_again(
+    world: World, change: Callable[[World, int], None]
+) -> None:
+    """`passes` checks that no other one works meanwhile, also while the holder cannot see the change."""
+    for name in "abcd":
+        world.start(name)
+    world.after(10)
+    for shard in range(3):
+        (holder,) = (process for process in world.processes if shard in process.works_on)
+        holder.line.cut = True
+        change(world, shard)
+        world.after(2)
+        holder.line.cut = False
+        world.until(lambda: world.worked_on == {0, 1, 2})
+        world.start(f"again {shard}")
+        world.after(30)
+        assert world.worked_on == {0, 1, 2}
+
+
+def test_a_lease_that_a_person_emptied_goes_to_a_survivor_as_after_a_death(world: World) -> None:
+    a, _ = world.start("a", 2), world.start("b", 2)
+    world.after(10)
+    (shard,) = a.works_on
+    world.edit(shard, holderIdentity="")
+    world.kill(a)
+    took = world.until(lambda: world.worked_on == {0, 1})
+    assert TIMING.lease <= took <= TIMING.lease + TIMING.retry + STEP
+
+
+@pytest.mark.parametrize("change", EDITS.values(), ids=EDITS)
+def test_a_lease_with_another_number_that_a_person_edits_is_waited_for(
+    world: World, change: Callable[[World, int], None]
+) -> None:
+    old = [world.start(name, 2) for name in "ab"]
+    world.after(5)
+    (late,) = (process for process in old if 1 in process.works_on)
+    (first,) = (process for process in old if 0 in process.works_on)
+    late.line.cut = True
+    new = world.start("new", 1)
+    world.after(1)
+    first.shards.stop(release=True)
+    world.kill(first)
+    world.after(2)
+    assert late.works_on
+    change(world, 1)
+    world.until(lambda: new.works_on == {0})
 
 
 def test_a_process_too_many_asks_no_one(world: World) -> None:
@@ -433,6 +584,41 @@ def _step(world: World, what: str, process: Process, shard: int) -> None:
         case "release":
             process.shards.stop(release=True)
             world.kill(process)
+
+
+HANDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("attempt"), st.integers(0, 2), st.integers(0, 2)),
+        st.tuples(st.sampled_from(["look", "cut", "join"]), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("wait"), st.sampled_from([1, 2, 5, 11]), st.just(0)),
+        st.tuples(st.sampled_from(sorted(EDITS)), st.just(0), st.integers(0, 2)),
+    ),
+    min_size=20,
+    max_size=100,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(HANDS)
+def test_whatever_a_person_does_to_leases_that_the_processes_have_seen_one_works_on_a_shard(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    world = World()
+    everyone = [world.start(str(number), 3, skew) for number, skew in enumerate(SKEWS)]
+    world.after(STEP)
+    for what, number, shard in steps:
+        if what == "wait":
+            world.clock.advance(number)
+        elif what in EDITS:
+            for process in everyone:
+                process.line.cut, was = False, process.line.cut
+                process.shards._electors[shard].attempt()
+                process.line.cut = was
+            with suppress(AssertionError, KeyError):
+                EDITS[what](world, shard)
+        else:
+            _step(world, what, everyone[number], shard)
+        world.check()
 
 
 class Chaos:

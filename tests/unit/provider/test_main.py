@@ -408,6 +408,11 @@ def test_shards_are_a_flag_of_the_election():
     assert options.settings(given()).election.shards == 1
 
 
+def test_the_wait_for_a_share_is_a_flag_of_the_election():
+    assert options.settings(given("--rebalance-after=20")).election.rebalance == 20
+    assert options.settings(given()).election.rebalance == 300
+
+
 @pytest.mark.parametrize("shards", [1, 2])
 def test_with_shards_the_account_decides_what_this_process_works_on(monkeypatch, tmp_path, shards):
     given_to = {}
