@@ -209,8 +209,8 @@ class DnsReason(StrEnum):
     """The records are written, but not on every name server yet. No action is needed; clears when they
     are."""
     DNS_ERROR = "DNSError"
-    """The provider could not write the records; the message has the cause. The owner of the zone or of the
-    configuration acts; the provider retries."""
+    """The provider cannot write the records of a domain, or leaves records that it did not make; the message
+    has the cause. The owner of the zone or of the configuration acts; the provider retries."""
 
 
 class ClaimConditionType(StrEnum):

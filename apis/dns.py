@@ -44,8 +44,15 @@ class RecordState(StrEnum):
     """It is in place."""
 
 
+class RecordManager(StrEnum):
+    """Who maintains a DNS record."""
+
+    PROVIDER = "Provider"
+    """The provider. No action is needed."""
+
+
 class DnsInstruction(ApiModel):
-    """One DNS record to create, ready to paste."""
+    """One DNS record that a domain needs, ready to paste."""
 
     type: RecordType
     """Type of the record: CNAME, ALIAS (at a zone's apex) or TXT."""
@@ -58,6 +65,10 @@ class DnsInstruction(ApiModel):
     Validation: validates the certificate."""
     state: RecordState = RecordState.UNKNOWN
     """Whether the record is in public DNS: Unknown, Missing, Wrong or Present."""
+    found: Annotated[str | None, Field(max_length=1024)] = None
+    """What the zone has instead, if the provider reads the zone and the record is Wrong."""
+    managed_by: RecordManager | None = None
+    """Provider: the provider creates and maintains the record. Unset: the domain's owner creates it."""
 
 
 DnsInstructions = Annotated[

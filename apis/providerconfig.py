@@ -149,6 +149,15 @@ class Rfc2136(ApiModel):
     the server for the zone."""
 
 
+class ExistingRecords(StrEnum):
+    """What the provider does about DNS records of its domains that it did not make."""
+
+    KEEP = "Keep"
+    """It leaves them, and reports them."""
+    REPLACE_IF_CONFIRMED = "ReplaceIfConfirmed"
+    """It replaces them once a user has confirmed that on the resource."""
+
+
 class DnsConfig(ApiModel):
     """Where the provider writes DNS records."""
 
@@ -156,6 +165,11 @@ class DnsConfig(ApiModel):
     """In Route 53."""
     rfc2136: Rfc2136 | None = None
     """On a DNS server that accepts dynamic updates."""
+    existing_records: ExistingRecords = ExistingRecords.KEEP
+    """What the provider does if a domain has other records that it did not make. Keep: it leaves them, and
+    DNSReady lists them. ReplaceIfConfirmed: it replaces them, except those of another namespace, once the
+    resource has the annotation edgetenants.io/confirm with the token that DNSReady names. Anyone who may
+    edit resources that use this ProviderConfig may confirm."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

@@ -37,7 +37,7 @@ from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
-from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
+from provider.cloudfront.clients.connector import DNS_CONFIG, GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
 from provider.cloudfront.quota.order import Waiting
@@ -181,6 +181,7 @@ def wire(
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
             if controllers is tenants:
+                controllers[-1].follow_too(configs, DNS_CONFIG)
                 waiters.append(waiting.Waiter(controllers[-1], connector.woken))
     waiting.follow(waiters)
     return manager

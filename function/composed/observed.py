@@ -241,7 +241,7 @@ def _conditions(status: Struct | None) -> dict[str, ObservedCondition]:
     return conditions
 
 
-_INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state")
+_INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state", "managedBy")
 
 
 def _instructions(status: Struct | None) -> tuple[Mapping[str, str], ...]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from apis.conditions import DNS_UNSEEN, LiveReason, TenantConditionType, TenantReadyReason
-from apis.dns import RecordState
+from apis.dns import RecordManager, RecordState
 from apis.tenantclaim import Phase
 from edgetenants_runtime.api.annotations import PAUSED
 from edgetenants_runtime.api.conditions import ReadyReason, SyncedReason
@@ -312,19 +312,31 @@ def _served(view: View) -> Finding | None:
         return None
     unreached = tuple(domain for domain in view.wanted.domains if domain in view.seen.unreached)
     if unreached:
-        return _past(unreached, view.seen.routing_endpoint)
+        return _past(unreached, view.seen.routing_endpoint, managed=_managed(view.seen))
     there = _leading_there(view.seen)
     return replace(_SERVED, message=_SERVED.message + there) if there else _SERVED
 
 
-def _past(unreached: tuple[str, ...], endpoint: str = "") -> Finding:
-    """The finding of domains that are all served, but to some of which DNS leads no visitors."""
+def _past(unreached: tuple[str, ...], endpoint: str = "", *, managed: bool = False) -> Finding:
+    """The finding of domains that are all served, but to some of which DNS leads no visitors. `managed`: the
+    provider makes their records."""
+    to_do = (
+        "The provider makes their records."
+        if managed
+        else f"Create the records of {_RECORDS} whose state is Missing or Wrong. The provider checks again "
+        "within an hour."
+    )
     message = (
         f"CloudFront serves every domain, but DNS does not lead visitors of {few(unreached)} to "
-        f"{endpoint or 'CloudFront'}. Create the records of {_RECORDS} whose state is Missing or Wrong. The "
-        "provider checks again within an hour."
+        f"{endpoint or 'CloudFront'}. {to_do}"
     )
     return Finding(LiveReason.SERVED, message, unreached)
+
+
+def _managed(seen: ObservedTenant) -> bool:
+    """Whether the provider makes all records that are not in place."""
+    left = [each for each in seen.instructions if each.get("state") != RecordState.PRESENT]
+    return bool(left) and all(each.get("managedBy") == RecordManager.PROVIDER for each in left)
 
 
 def _with_dns(found: Finding, seen: ObservedTenant) -> Finding:
@@ -353,6 +365,8 @@ def _leading_there(seen: ObservedTenant) -> str:
     states = {each.get("state") for each in seen.instructions}
     if states <= {RecordState.PRESENT}:
         return ""
+    if _managed(seen):
+        return f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: the provider makes the records."
     unchecked = f" {_UNCHECKED}" if states == {RecordState.UNKNOWN} else ""
     return (
         f" {_ONCE_IT_LEADS} {seen.routing_endpoint or 'CloudFront'}: create the records of "

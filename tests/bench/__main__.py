@@ -5,7 +5,8 @@ Arguments select benchmarks: `python -m tests.bench emulator function cold-start
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
 [of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding], "soaks": [of
-soak.Soak], "configs": [of configs.Held]}.
+soak.Soak], "configs": [of configs.Held], "records": [of
+records.Recorded]}.
 """
 
 import json
@@ -20,6 +21,7 @@ from tests.bench import (
     emulator,
     function,
     lives,
+    records,
     rotation,
     soak,
     sweep,
@@ -34,10 +36,11 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
 SWEEP, LIVES, SOAK, CONFIGS = "sweep", "lives", "soak", "configs"
+RECORDS = "records"
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS)
+    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS, RECORDS)
     unknown = set(names) - {*all_}
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
@@ -52,6 +55,7 @@ def main(names: Sequence[str]) -> None:
     onboarded = lives.onboardings() if LIVES in chosen else []
     soaked = soak.soaks() if SOAK in chosen else []
     opened = configs.held() if CONFIGS in chosen else []
+    made = records.recorded() if RECORDS in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -65,6 +69,7 @@ def main(names: Sequence[str]) -> None:
         "onboardings": [asdict(each) for each in onboarded],
         "soaks": [asdict(each) for each in soaked],
         "configs": [asdict(h) for h in opened],
+        "records": [asdict(each) for each in made],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
@@ -75,6 +80,7 @@ def main(names: Sequence[str]) -> None:
     show_lives(lived, onboarded)
     show_soaks(soaked)
     show_configs(opened)
+    show_records(made)
     print(f"report: {report}")
 
 
@@ -154,6 +160,14 @@ def show_configs(found: Iterable[configs.Held]) -> None:
         print(f"  {h.connections} connections; writes to Kubernetes at rest: {h.writes}")
         print(f"  until Ready: CPU {h.cpu_seconds:.0f} s, {h.opening}")
         print(f"  ten minutes at rest: CPU {h.rest_cpu_seconds:.1f} s, {h.rest}")
+
+
+def show_records(found: Iterable[records.Recorded]) -> None:
+    for r in found:
+        print(f"{r.name}: {r.domains} domains in {r.zones} zones")
+        print(f"  accepted after {r.written_seconds} s, of which Route 53's limit takes {r.least_seconds} s")
+        print(f"  on all name servers after {r.seconds} s")
+        print(f"  requests {r.requests}, of which {r.throttled} were throttled")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

@@ -54,6 +54,8 @@ class Emulated:
         self.server = server
         self.url = server.url
         self.die = None
+        self.zones: list[Any] = []
+        """The hosted zones that a test made; see led.Zone."""
         self._admin, self._told = Admin(self.url), list[str]()
         self.admin("POST", "seed", SEED)
         self.clock = FakeClock()
@@ -100,7 +102,7 @@ class Emulated:
         self.admin("PATCH", f"distribution-tenants/{name}", fields)
 
     def empty(self) -> None:
-        """Take away all tenants, connection groups and faults."""
+        """Take away all tenants, hosted zones, connection groups and faults."""
         self.clock.advance(3600)
         self.admin("DELETE", "faults")
         for tenant in self.tenants:
@@ -108,6 +110,8 @@ class Emulated:
             self.deploy()
             seen = self.calls.get_tenant(tenant["Id"])
             self.calls.delete_tenant(seen.id, seen.etag)
+        while self.zones:
+            self.zones.pop().remove()
         for group in self.groups:
             seen = self.calls.get_group(group["Id"])
             if seen.enabled:

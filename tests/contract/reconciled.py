@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from edgetenants_runtime.config.resolved import PRIMARY, ConfigUse
 from edgetenants_runtime.testing import World
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.clients.connector import GroupConnector, TenantConnector
@@ -20,17 +21,20 @@ class Configs:
 
     def __init__(self, resolved: Any) -> None:
         self.resolved = resolved
+        self.dns: Any = None
+        """That of the DNS records."""
         self.refusal: Exception | None = None
         """What is raised instead."""
         self.warnings: list[str] = []
         self.reported: list[Any] = []
         """What became the status of the config, each time that it changed."""
 
-    def resolve(self, mr: Any) -> Any:
+    def resolve(self, mr: Any, use: ConfigUse = PRIMARY) -> Any:
+        """The config of that use; what `refusal` says instead, if it is set."""
         del mr
         if self.refusal is not None:
             raise self.refusal
-        return self.resolved
+        return self.dns if use.suffix else self.resolved
 
     def warn(self, resolved: Any, words: str) -> None:
         """Note the warning."""

@@ -29,12 +29,18 @@ from tests.contract.lives import ACCOUNT, DISTRIBUTION
 _AFTER_A_REFUSAL = (
     "only after a refused domain; tests/unit/provider/cloudfront/checks/test_holders.py disturbs it"
 )
+_OF_RECORDS = "of DNS records; tests/contract/test_records.py disturbs it"
 EXCUSED = {
     "GetCallerIdentity": "once for a provider config, by test_credentials",
     "AssumeRole": "of the credentials, by test_credentials",
     "AssumeRoleWithWebIdentity": "of the credentials, by test_credentials",
     "GetDistributionTenantByDomain": _AFTER_A_REFUSAL,
     "ListDomainConflicts": _AFTER_A_REFUSAL,
+    "ListHostedZones": _OF_RECORDS,
+    "GetHostedZone": _OF_RECORDS,
+    "ListResourceRecordSets": _OF_RECORDS,
+    "ChangeResourceRecordSets": _OF_RECORDS,
+    "GetChange": _OF_RECORDS,
     "ListCertificates": "by lists, and dispensable; tests/contract/test_sweep.py disturbs it",
     "UpdateDomainAssociation": (
         "only by an annotation; tests/unit/provider/cloudfront/domain/test_moves.py disturbs it"

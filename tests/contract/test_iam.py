@@ -10,6 +10,7 @@ from provider import iam_page
 from provider.cloudfront.adoption import inventory
 from provider.cloudfront.aws.operations import OPERATIONS, Feature
 from tests.contract.emulated import DISTRIBUTION
+from tests.contract.led import Zone, dns_config, led
 from tests.contract.test_credentials import ROLE, config_with, reached
 from tests.unit.provider.cloudfront.clients.test_connection_group import Groups
 from tests.unit.provider.world import World, managed
@@ -19,6 +20,13 @@ LIVED = {*Feature} - {Feature.MOVES, Feature.WEB_ACLS, Feature.VPC_ORIGINS}
 
 
 def live(aws):
+    zone = Zone(aws, "example.com")
+    aws.admin("DELETE", "calls")
+    for config in (dns_config(aws, zone), dns_config(aws)):
+        tenant = led(aws, config, "led.example.com")
+        tenant.run(60)
+        tenant.delete()
+        tenant.run(120)
     world = World(managed(), aws)
     world.settle()
     world.edit(tags={"stage": "live"})

@@ -51,9 +51,10 @@ from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.shards import Mine
-from provider.cloudfront.account import credential_origins, timestamps, web_identity
+from provider.cloudfront.account import credential_origins, record_stores, timestamps, web_identity
 from provider.cloudfront.account.handlers import new_session
 from provider.cloudfront.account.models import MODELS
+from provider.cloudfront.account.record_stores import Records
 from provider.cloudfront.account.renewed_credentials import RenewedCredentials
 from provider.cloudfront.account.sharing import LateClient, compact, share
 from provider.cloudfront.aws.calls import Caller, CloudFrontCalls
@@ -63,6 +64,7 @@ from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT, Hooks
 from provider.cloudfront.aws.metrics import Instruments
 from provider.cloudfront.aws.pacing.throttling import Pace
 from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
+from provider.cloudfront.aws.record_calls import Route53Calls
 from provider.cloudfront.aws.retries import to_external_error
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
@@ -143,6 +145,8 @@ class Account:
     clients: tuple[_Closable, ...] = field(repr=False, default=())
     swept: Swept | None = field(repr=False, default=None)
     """What the lists of the account show this caller; None if they are not swept."""
+    records: Records | None = field(repr=False, default=None)
+    """The DNS service that the config names; None if it names none."""
 
     def close(self) -> None:
         """Close idle connections. Running calls finish."""
@@ -479,6 +483,8 @@ class Accounts:
         acm: Any = LateClient(lambda: watched(again().client("acm", **of_acm)))
         of_sts = {**options, "config": options["config"].merge(_OF_STS)}
         sts: Any = LateClient(lambda: watched(again().client("sts", **of_sts)))
+        # Route 53 has one endpoint for all regions, too.
+        route53 = [LateClient(lambda: watched(again().client("route53", **of_acm)))] if spec.dns else []
         calls = CloudFrontCalls(cloudfront, acm, sts)
         caller = _caller(calls, config, spec)
         # It is asked once.
@@ -495,8 +501,9 @@ class Accounts:
             pace=shared.pace,
             rehearsals=shared.rehearsals,
             hooks=hooks,
-            clients=(cloudfront, acm, sts),
+            clients=(cloudfront, acm, sts, *route53),
             swept=self._swept(config, spec, caller, shared, calls),
+            records=record_stores.of(spec, [Route53Calls(each) for each in route53], self.clock),
         )
 
     def _swept(
@@ -560,6 +567,7 @@ class Accounts:
             of_team = bool(config.key.namespace)
             shared.pace.limit("cloudfront", config.uid, limits.cloudfront, of_team=of_team)
             shared.pace.limit("acm", config.uid, limits.acm, of_team=of_team)
+            shared.pace.limit("route53", config.uid, limits.route53, of_team=of_team)
         self._allow(shared, config, spec)
         return shared
 

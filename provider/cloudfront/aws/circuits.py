@@ -70,6 +70,7 @@ def circuits(workers: int) -> dict[str, Circuit]:
     return {
         "cloudfront": Circuit(workers),
         "acm": Circuit(workers),
+        "route53": Circuit(workers),
         STS: Circuit(workers, failures=_FAILURES_OF_STS),
     }
 

@@ -107,6 +107,15 @@ CODES: Final[Mapping[str, Verdict]] = {
     "InvalidArnException": _INVALID,
     "ResourceNotFoundException": Verdict(_C.TERMINAL, _R.MISSING_CERTIFICATE),
     "ValidationException": _INVALID,
+    # Declared by the operations of Route 53.
+    "InvalidChangeBatch": _MOVED,
+    "InvalidInput": _INVALID,
+    "NoSuchChange": _OTHER,
+    "NoSuchDelegationSet": _OTHER,
+    "DelegationSetNotReusable": _OTHER,
+    "NoSuchHealthCheck": _OTHER,
+    "NoSuchHostedZone": _OTHER,
+    "PriorRequestNotComplete": _BUSY,
     # Declared by sts:AssumeRole and sts:AssumeRoleWithWebIdentity.
     "ExpiredTokenException": _DENIED,
     "IDPCommunicationError": _DOWN,

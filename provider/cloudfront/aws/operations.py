@@ -46,6 +46,9 @@ class Feature(StrEnum):
     PENDING = "Lists of pending certificates"
     """Find out with one request for all pending certificates whether any of them was issued. Without this
     policy, the provider makes a request for each of them, less and less often."""
+    RECORDS = "DNS records in Route 53"
+    """Create, correct and delete the DNS records of tenants with `dns.configRef`. The credentials are those
+    of that ProviderConfig, which may be of another account."""
     IMPORT = "edgetenants import"
     """Write manifests for existing tenants with `edgetenants import`."""
     IDENTITY = "Roles and accounts"
@@ -68,6 +71,10 @@ class Resource(StrEnum):
     """All web ACLs that CloudFront can use."""
     VPC_ORIGIN = "arn:aws:cloudfront::ACCOUNT:vpcorigin/*"
     """All VPC origins."""
+    HOSTED_ZONE = "arn:aws:route53:::hostedzone/*"
+    """All hosted zones; name yours instead."""
+    CHANGE = "arn:aws:route53:::change/*"
+    """All changes of hosted zones."""
     ROLE = "arn:aws:iam::ACCOUNT:role/ROLE"
     """The role to assume; in a chain, the role of the next hop."""
     ALL = "*"
@@ -108,6 +115,10 @@ def _cloudfront(
     return Operation(
         "cloudfront", name, (Grant(feature, f"cloudfront:{name}", resource), *more), writes=writes
     )
+
+
+def _route53(name: str, resource: Resource, *, writes: bool = False) -> Operation:
+    return Operation("route53", name, (Grant(Feature.RECORDS, f"route53:{name}", resource),), writes=writes)
 
 
 _TAGGED_TENANT: Final = Grant(_F.TENANTS, "cloudfront:TagResource", _R.TENANT)
@@ -184,6 +195,12 @@ _ALL: Final = (
     _cloudfront("CreateConnectionGroup", _F.GROUPS, _R.ALL, _TAGGED_GROUP, writes=True),
     _cloudfront("UpdateConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),
     _cloudfront("DeleteConnectionGroup", _F.GROUPS, _R.GROUP, writes=True),
+    # DNS records.
+    _route53("ListHostedZones", _R.ALL),
+    _route53("GetHostedZone", _R.HOSTED_ZONE),
+    _route53("ListResourceRecordSets", _R.HOSTED_ZONE),
+    _route53("ChangeResourceRecordSets", _R.HOSTED_ZONE, writes=True),
+    _route53("GetChange", _R.CHANGE),
     # The caller. AssumeRole starts a session and changes nothing.
     Operation("sts", "GetCallerIdentity", (Grant(_F.IDENTITY, "sts:GetCallerIdentity", _R.ALL),)),
     Operation(

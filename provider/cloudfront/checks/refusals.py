@@ -216,6 +216,29 @@ class Checks:
             found = set()
         return frozenset(found | kept)
 
+    def check_free(
+        self, mr: Managed, asked: Tenant, domains: Iterable[str], seen: ObservedTenant | None = None
+    ) -> None:
+        """Check that no other tenant or distribution has one of these domains, as AWS says now.
+
+        Raises:
+            ExternalError: one has; or AWS does not say it.
+            NotYet: AWS does not say it yet.
+        """
+        domains = sorted(domains)
+        holders = self._holders(mr)
+        own, parent = (seen.id, None) if seen else (None, _inherited(asked))
+        self.memory.holders.changed(domains)
+        try:
+            problems = [each for d in domains for each in holders.conflicts(asked.name, (d,), own, parent)]
+        except AwsError as error:
+            what = f"find who has the domains of tenant {asked.name}"
+            raise to_external_error(error, what, serving=seen is not None) from error
+        if problems:
+            raise guards.invalid(
+                Result(tuple(problems)).message, Reason.DOMAIN_CONFLICT, serving=seen is not None
+            )
+
     def _holders(self, mr: Managed) -> Holders:
         return Holders(self.cloudfront, self.memory.holders, self.memory.log_changes, self._mover(mr))
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+from apis import kinds
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition
-from edgetenants_runtime.config.resolved import ConfigResolver, ResolvedConfig
-from edgetenants_runtime.errors import ExternalError
+from edgetenants_runtime.config.resolved import ConfigResolver, ConfigUse, ResolvedConfig
+from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
-from edgetenants_runtime.managed import Managed
+from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from provider.cloudfront.account.sessions import Account, Accounts
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.clients.connection_group import GroupClient
 from provider.cloudfront.clients.metrics import MetricsClient
 from provider.cloudfront.clients.progress import ProgressClient, held_up, unresolved, waiting
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.dns.access import DEFAULT_TTL, NOT_ASKED, RecordsAccess
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
 from provider.cloudfront.rehearsal.recorder import Recorder
@@ -39,8 +41,21 @@ from provider.cloudfront.safety.guards import (
 from provider.cloudfront.safety.holds import ConfigOf, Hold, hold_of
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, OnlyLooks, OnlyRead
 from provider.cloudfront.safety.retry_delays import DelayedRetryClient, RetryDelays
+from provider.cloudfront.state.identity import namespace_of
+from provider.dns.ownership import Owner
 
-__all__ = ["GroupConnector", "SharedConfigs", "TenantConnector"]
+__all__ = ["DNS_CONFIG", "GroupConnector", "SharedConfigs", "TenantConnector"]
+
+
+def _dns_config(mr: Managed) -> ProviderConfigKey | None:
+    ref = (mr.for_provider.get("dns") or {}).get("configRef")
+    if not ref:
+        return None
+    return Managed({**mr.raw, "spec": {"providerConfigRef": ref}}).provider_config_ref
+
+
+DNS_CONFIG: Final = ConfigUse("spec.forProvider.dns.configRef", _dns_config, "dns")
+"""The provider config whose `dns` has the zones of a tenant's records."""
 
 SharedConfigs = Callable[[], Iterable[Mapping[str, Any]] | None]
 """Returns the provider configs that resources in every namespace can use; None if not all were read."""
@@ -107,7 +122,8 @@ class _Connector:
             self._accounts.check_mine(config, account)
         for words in account.memory.quotas.warnings(config.uid):
             self._configs.warn(config, words)
-        client = self._client(self._deps(mr, config, account), mr, account, made)
+        deps = replace(self._deps(mr, config, account), records=self._records(mr))
+        client = self._client(deps, mr, account, made)
         client = ProgressClient(self._with_metrics(client, account))
         return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")
 
@@ -133,6 +149,33 @@ class _Connector:
                 confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
                 frozen=self._frozen(mr, account, key),
             ),
+        )
+
+    def _records(self, mr: Managed) -> RecordsAccess:
+        """The DNS service of a resource. If it cannot be used, DNSReady says why, and the rest goes on."""
+        asked = mr.for_provider.get("dns")
+        if mr.kind != kinds.DISTRIBUTION_TENANT.kind or not asked:
+            return NOT_ASKED
+        try:
+            config = self._configs.resolve(mr, DNS_CONFIG)
+            account = self._accounts.of(config)
+        except (ExternalError, NotYet) as error:
+            return RecordsAccess(problem=error.message)
+        self._configs.report(config, _found(account))
+        key, found = str(config.key), account.records
+        if found is None:
+            return RecordsAccess(problem=f"{key}: spec.dns: expected a DNS service, got none")
+        if found.store is None:
+            words = f"{key}: spec.dns: this version of the provider writes records to Route 53 only"
+            return RecordsAccess(problem=words)
+        return RecordsAccess(
+            store=found.store,
+            config=key,
+            frozen=self._frozen(mr, account, key),
+            owner=Owner.of(self._installation, namespace_of(mr), f"{mr.kind}/{mr.external_name}"),
+            ttl=int(asked.get("ttlSeconds") or DEFAULT_TTL),
+            may_replace=found.may_replace,
+            tickets=found.tickets,
         )
 
     def _answers_are_proof(self, config: ResolvedConfig) -> bool:
@@ -162,6 +205,8 @@ class _Connector:
             account=replace(recorded, memory=account.rehearsals),
             cluster=replace(deps.cluster, kept=OnlyRead(kept)),
             policy=replace(deps.policy, frozen="", rehearsing=True),
+            # A rehearsal shows the calls to CloudFront only.
+            records=NOT_ASKED,
         )
         return DryRunClient(made(watching), made(acting), recorder)
 

@@ -618,6 +618,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if not waits and not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return self._gone(mr, there, _GONE_ALREADY)
         self._keeper.before_loss(mr, there, there.domains)
+        self._before_deletion(mr, there)
         if waits:
             raise self._waiting(mr, there, there, waits.reason)
         if there.enabled:
@@ -643,6 +644,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
 
     def _check_unused(self, mr: Managed, looked: Looked[Seen]) -> None:
         """Called before its deletion. Raises NotYet if something uses it."""
+
+    def _before_deletion(self, mr: Managed, seen: Seen) -> None:
+        """Called before what is ours is disabled or deleted. Raises NotYet or ExternalError if something has
+        to happen first."""
 
     def _deletion_failed(self, mr: Managed, seen: Seen, effects: Effects[Seen], error: AwsError) -> Change:
         if error.absent:

@@ -16,6 +16,7 @@ import structlog
 
 from apis.conditions import CertificateReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
+from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
@@ -34,9 +35,12 @@ from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients import held_deletion
 from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
+from provider.cloudfront.dns import successors
+from provider.cloudfront.dns.work import TenantRecords
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects
+from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.ownership import judgement
@@ -106,6 +110,10 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         )
         self._hold = HeldDeletion(deps)
         self._tenant = TenantLook(deps.account.swept, memory, deps.policy.poll_seconds)
+        self._records: TenantRecords | None = None
+        """Of the resource that this client is for."""
+        self._only_records = False
+        """The observed tenant is as desired, and its records are not."""
 
     # Observe.
 
@@ -118,6 +126,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if not seen.up_to_date and not self._was_read(seen):
             self._tenant.afresh()
             seen = super().observe(mr)
+        seen = self._with_records(mr, seen)
         if not isinstance(seen.state, Assessment) or seen.state.differs:
             return seen
         tenant = seen.state.seen
@@ -129,6 +138,30 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             return seen
         group = self._dns.group(mr, tenant.connection_group_id)
         return replace(seen, watched_for=self._tenant.watched_for(mr, tenant, group, certificate))
+
+    def _with_records(self, mr: Managed, seen: Observation) -> Observation:
+        """The observation with what is to be written of the tenant's DNS records."""
+        if not isinstance(seen.state, Assessment) or mr.deleted or self._policy.frozen:
+            return seen
+        records, tenant = self._records_of(mr), seen.state.seen
+        later = records.last.later
+        due = records.to_write(tenant.domains.keys(), tenant.active_domains) if judgement.updates(mr) else ()
+        self._only_records = bool(due) and seen.up_to_date
+        if due:
+            seen = replace(seen, up_to_date=False, diff=(*seen.diff, *records.diff(due)))
+        if later is not None:
+            seen = replace(seen, poll_after=min(later, seen.poll_after or later))
+        return seen
+
+    def _records_of(self, mr: Managed) -> TenantRecords:
+        if self._records is None:
+            self._records = TenantRecords(
+                mr,
+                self._deps.records,
+                DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
+                succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
+            )
+        return self._records
 
     def _was_read(self, seen: Observation) -> bool:
         """Whether an update may follow, which sends the ETag: this process has read what it changes. A new
@@ -168,15 +201,16 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # leads the domains to it.
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
+        dns = self._seen_by_dns(mr, Dns(group.endpoint, unseen=unseen(group)), asked.domains or ())
         return Observation(
             exists=False,
             conditions=(
                 *conditions.absent(),
                 *self._certificate_to_come(asked),
-                conditions.dns(asked, unseen(group)),
+                dns.ready or conditions.dns(asked, dns.unseen),
             ),
             at_provider=observed.without_tenant(mr.at_provider),
-            status=report.without_tenant(mr, asked.domains or (), Dns(group.endpoint)),
+            status=report.without_tenant(mr, asked.domains or (), dns),
         )
 
     def _certificate_to_come(self, asked: Tenant) -> tuple[Condition, ...]:
@@ -248,7 +282,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     ) -> Shown:
         return report.show(
             state,
-            self._where(mr, state.seen, moving=written or state.differs),
+            self._where(mr, state, moving=written or state.differs),
             served=served,
             written=written,
             ineffective=ineffective,
@@ -257,10 +291,25 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             unset=unset_settings.names(mr, state.seen),
         )
 
-    def _where(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Dns:
+    def _where(self, mr: Managed, state: Assessment, *, moving: bool) -> Dns:
+        seen = state.seen
         records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
-        return Dns(group.endpoint, records.state, group, unseen(group, records))
+        where = Dns(group.endpoint, records.state, group, unseen(group, records))
+        domains = state.asked.domains or seen.domains.keys()
+        return self._seen_by_dns(mr, where, domains, fresh=records.fresh)
+
+    def _seen_by_dns(self, mr: Managed, where: Dns, domains: Iterable[str], *, fresh: bool = False) -> Dns:
+        """Add what the zones have, if the provider manages the records. `fresh`: CloudFront has just said how
+        it sees them."""
+        records = self._records_of(mr)
+        if not records.asked:
+            return where
+        look = records.look(domains, where.endpoint)
+        if fresh and where.endpoint:
+            records.heard(where.state, where.endpoint)
+            look = records.look(domains, where.endpoint)
+        return replace(where, look=look, ready=records.condition(where.unseen))
 
     # Create.
 
@@ -273,7 +322,20 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         passed = self._checks.creation(mr, asked)
         # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
+        self._lead(mr, replace(asked, domains=own), asked.certificate_request)
         return replace(asked, domains=own), passed.unchecked
+
+    def _lead(
+        self, mr: Managed, new: Tenant, request: Request | None, seen: ObservedTenant | None = None
+    ) -> None:
+        """Make the DNS records of new domains first, if CloudFront is to answer the validation of their
+        certificate: it accepts them only once DNS leads them to it. Raises NotYet while it does not."""
+        records = self._records_of(mr)
+        if records.asked and new.domains and request and not request.self_hosted:
+            endpoint = self._dns.group(mr, new.connection_group_id).endpoint
+            records.before_serving(
+                new.domains, endpoint, lambda domains: self._checks.check_free(mr, new, domains, seen)
+            )
 
     def _creation_refused(self, mr: Managed, asked: Tenant, error: AwsError) -> ExternalError | NotYet | None:
         if error.code == "CNAMEAlreadyExists":
@@ -323,6 +385,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     # Delete.
 
+    def _before_deletion(self, mr: Managed, seen: ObservedTenant) -> None:
+        self._records_of(mr).release(seen.domains)
+
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
         return self._hold.follow(mr, looked, held)
 
@@ -341,13 +406,34 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     # Update.
 
     def update(self, mr: Managed, seen: Observation) -> Change:
-        """See Skeleton."""
+        """See Skeleton. The DNS records are written once the tenant is as desired."""
+        if self._only_records:
+            return self._write_records(mr, seen)
         with _nothing_to_validate(seen):
             return super().update(mr, seen)
 
+    def _write_records(self, mr: Managed, seen: Observation) -> Change:
+        # Only the owner of the tenant, as AWS has it, leads domains to it.
+        state = self._owned(mr, seen.state, afresh=False)
+        records, tenant = self._records_of(mr), state.seen
+        message = records.write(records.to_write(tenant.domains.keys(), tenant.active_domains))
+        shown = self._shown(mr, state, served=was_ready(mr))
+        return Change(
+            conditions=shown.conditions, status=shown.status, requeue_after=LOOK_AGAIN, message=message
+        )
+
     def _check_change(self, mr: Managed, state: Assessment, *, serving: bool) -> tuple[Assessment, str]:
         passed = self._checks.change(mr, state, serving=serving)
+        target = state.todo.target
+        added = (target.domains or frozenset()) - state.seen.domains.keys() - passed.moves.sources.keys()
+        self._lead(
+            mr, replace(target, domains=added), state.request or target.certificate_request, state.seen
+        )
         return replace(state, moves=passed.moves), passed.unchecked
+
+    def _before_writing(self, mr: Managed, state: Assessment) -> None:
+        super()._before_writing(mr, state)
+        self._records_of(mr).release(state.lost)
 
     def _plan(self, state: Assessment) -> tuple[Action, ...]:
         return plan.converge(

@@ -25,6 +25,7 @@ __all__ = [
     "State",
     "all_present",
     "domain_of",
+    "has_two_labels",
     "lost",
     "nowhere",
     "records",
@@ -43,9 +44,19 @@ State = Callable[[DnsInstruction], RecordState]
 UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of that type
 
 
-def records(domains: Iterable[str], endpoint: str, state: State = UNKNOWN) -> tuple[DnsInstruction, ...]:
+def has_two_labels(domain: str) -> bool:
+    """Whether a domain counts as the apex of a zone as long as the zone is not known."""
+    return domain.count(".") == 1
+
+
+def records(
+    domains: Iterable[str],
+    endpoint: str,
+    state: State = UNKNOWN,
+    is_apex: Callable[[str], bool] = has_two_labels,
+) -> tuple[DnsInstruction, ...]:
     """The records of each domain, sorted by name, each with its state from `state`."""
-    wanted = (record for domain in sorted(domains) for record in _of(domain, endpoint))
+    wanted = (record for domain in sorted(domains) for record in _of(domain, endpoint, is_apex(domain)))
     return tuple(record.model_copy(update={"state": state(record)}) for record in wanted)
 
 
@@ -124,8 +135,7 @@ def _in_state(status: Mapping[str, Any], *states: RecordState) -> set[str]:
     }
 
 
-def _of(domain: str, endpoint: str) -> Iterator[DnsInstruction]:
-    top = domain.count(".") == 1
+def _of(domain: str, endpoint: str, top: bool) -> Iterator[DnsInstruction]:
     type_ = RecordType.ALIAS if top else RecordType.CNAME
     yield DnsInstruction(type=type_, name=domain, value=endpoint, purpose=RecordPurpose.ROUTING)
     if top:

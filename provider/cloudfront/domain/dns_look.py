@@ -37,6 +37,8 @@ class Records:
     """The last known state of each record."""
     unseen: str = ""
     """Why the provider may not check them; see dns_instructions.unseen."""
+    fresh: bool = False
+    """CloudFront has just said it."""
 
 
 _NO_RECORDS: Final = Records()
@@ -84,7 +86,7 @@ class DnsLook:
             return stored
         try:
             with checking():
-                return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)))
+                return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)), fresh=True)
         except AwsError as error:
             _log.warning("cannot verify DNS", tenant=seen.name, error=str(error))
             return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored

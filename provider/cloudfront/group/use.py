@@ -330,17 +330,26 @@ def _told(mr: Managed, names: set[str], log_changes: LogChanges, everyone: Every
 
 
 def _askers(mr: Managed, group: ObservedGroup, everyone: Everyone) -> tuple[list[Managed], list[Managed]]:
-    """The cached resources that name the group: those of its own namespace whose spec names it, and others.
-    A list may not show the tenants of the others yet."""
+    """The cached resources that name the group: those of its own namespace whose spec names it, or whose DNS
+    records still lead to it, and others. A list may not show the tenants of the others yet."""
     mine: list[Managed] = []
     others: list[Managed] = []
     for each in everyone():
         asks = _asked(each) in (group.id, group.arn, group.name)
-        if each.kind == _TENANT and asks and identity.namespace_of(each) == identity.namespace_of(mr):
+        uses = asks or _is_led_to(each, group)
+        if each.kind == _TENANT and uses and identity.namespace_of(each) == identity.namespace_of(mr):
             mine.append(each)
         elif each.kind == _TENANT and (asks or each.at_provider.get("connectionGroupId") == group.id):
             others.append(each)
     return mine, others
+
+
+def _is_led_to(mr: Managed, group: ObservedGroup) -> bool:
+    """Whether the provider is about to move records of the resource away from the group's endpoint."""
+    endpoint, records = group.routing_endpoint, mr.status.get("dnsInstructions") or ()
+    if not endpoint or mr.deleted or not mr.for_provider.get("dns"):
+        return False
+    return any(each.get("managedBy") and endpoint in str(each.get("found") or "") for each in records)
 
 
 def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> list[tuple[Hashable, str]]:

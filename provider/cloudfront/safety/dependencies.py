@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
+from provider.cloudfront.dns.access import NOT_ASKED, RecordsAccess
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.cloudfront.sweep.sweeps import Swept
@@ -75,3 +76,5 @@ class Dependencies:
     account: AccountAccess
     cluster: ClusterView = field(default_factory=ClusterView)
     policy: Policy = field(default_factory=Policy)
+    records: RecordsAccess = NOT_ASKED
+    """The DNS service for the records of a tenant."""

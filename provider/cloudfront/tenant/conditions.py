@@ -76,6 +76,8 @@ class World:
     """What is known of the connection group."""
     dns_unseen: str = ""
     """As in dns()."""
+    dns_ready: Condition | None = None
+    """DNSReady, if the provider manages the records."""
     unset: tuple[str, ...] = ()
     """The names of the settings that AWS has and the spec does not set."""
 
@@ -95,7 +97,7 @@ def derive(world: World) -> tuple[Condition, ...]:
         deployed(world.seen),
         _in_sync(world),
         _certificate_ready(world),
-        dns(world.asked, world.dns_unseen),
+        world.dns_ready or dns(world.asked, world.dns_unseen),
     )
 
 
@@ -330,12 +332,9 @@ def _in_sync(world: World) -> Condition:
 
 
 def dns(asked: Tenant, unseen: str) -> Condition:
-    """DNSReady. `unseen` is the message about records that the provider may not check."""
+    """DNSReady while the provider manages no records. `unseen` is the message about records that the provider
+    may not check."""
     if not asked.records:
         return condition(TenantConditionType.DNS_READY, DnsReason.DNS_NOT_CONFIGURED, unseen, holds=True)
-    words = (
-        "spec.forProvider.dns: this version of the provider does not create DNS records. Create the "
-        "records of status.dnsInstructions."
-    )
-    words = f"{words} {unseen}".rstrip()
-    return condition(TenantConditionType.DNS_READY, DnsReason.DNS_ERROR, words)
+    words = f"A dry run does not check the records. {unseen}".rstrip()
+    return condition(TenantConditionType.DNS_READY, DnsReason.DNS_RECORD_CREATING, words)

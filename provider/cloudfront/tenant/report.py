@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.managed import Managed
+from provider.cloudfront.dns import look as looks
+from provider.cloudfront.dns.look import Look
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import State
 from provider.cloudfront.lifecycle import report
@@ -34,6 +37,10 @@ class Dns:
     """The connection group that has the endpoint."""
     unseen: str = ""
     """The message about what the provider may not read; see dns_instructions.unseen."""
+    look: Look = looks.NOTHING
+    """What the zones have, if the provider manages the records."""
+    ready: Condition | None = None
+    """DNSReady, if the provider manages the records."""
 
 
 def show(  # noqa: PLR0913 - what it depends on, by name
@@ -76,6 +83,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
         held_back=state.held_back,
         group=dns.group,
         dns_unseen=dns.unseen,
+        dns_ready=dns.ready,
         unset=unset,
     )
     certificate = certificates.shown(state.certificate)
@@ -92,8 +100,12 @@ def show(  # noqa: PLR0913 - what it depends on, by name
 
 def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
     """status.dnsInstructions; empty while the routing endpoint is unknown."""
-    records = dns_instructions.records(domains, dns.endpoint, dns.state) if dns.endpoint else ()
-    return {"dnsInstructions": [record.to_json() for record in records] or None}
+    if not dns.endpoint:
+        return {"dnsInstructions": None}
+    state = looks.states(dns.look, dns.state)
+    records = dns_instructions.records(domains, dns.endpoint, state, looks.apexes(dns.look))
+    shown = (looks.marked(dns.look, record) for record in records)
+    return {"dnsInstructions": [record.to_json() for record in shown] or None}
 
 
 def without_tenant(mr: Managed, domains: Iterable[str], dns: Dns) -> dict[str, Any]:

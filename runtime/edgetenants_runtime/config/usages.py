@@ -21,7 +21,16 @@ from edgetenants_runtime.kube.transform import check_whole
 from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.rules.meta import controller_reference
 
-__all__ = ["BY_CONFIG", "UsageTracker", "Users", "by_config", "config_of", "controller_of", "user_of"]
+__all__ = [
+    "BY_CONFIG",
+    "UsageTracker",
+    "Users",
+    "by_config",
+    "config_of",
+    "controller_of",
+    "index_of",
+    "user_of",
+]
 
 BY_CONFIG = "config"
 """Index of usages by the config that they name."""
@@ -56,7 +65,7 @@ class Users:
 
     def add(self, resources: Cache, use: ConfigUse) -> None:
         """Count these managed resources too. Call it before their informer starts."""
-        index = f"uses config {use.suffix}"
+        index = index_of(use)
         resources.add_index(index, lambda obj: str(user_of(obj, use) or "") or ())
         self._resources.append((resources, index))
 
@@ -73,6 +82,11 @@ class Users:
         for cache, index in self._resources:
             users.update(_uid(obj["metadata"]) for obj in cache.by_index(index, value))
         return len(users)
+
+
+def index_of(use: ConfigUse) -> str:
+    """The name of the index of managed resources by the config that they use this way."""
+    return f"uses config {use.suffix}"
 
 
 def user_of(obj: Mapping[str, Any] | None, use: ConfigUse) -> ProviderConfigKey | None:

@@ -7,12 +7,15 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, SystemClock, utc_now
+from edgetenants_runtime.config.resolved import ConfigUse
+from edgetenants_runtime.config.usages import index_of
 from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
@@ -147,6 +150,16 @@ class Controller:
         """Requeue resources when the provider config that they use is created, changed or deleted."""
         self._configs = configs
         configs.on_change(self.on_config_change)
+
+    def follow_too(self, configs: ProviderConfigs, use: ConfigUse) -> None:
+        """Count the resources as users of a second provider config, and requeue them when it changes. Call it
+        before the informers start."""
+        configs.used_by(self.informer, use)
+        configs.on_change(partial(self._on_change_of, index_of(use)))
+
+    def _on_change_of(self, index: str, config: ProviderConfigKey) -> None:
+        for key in self.informer.cache.keys_by_index(index, str(config)):
+            self.enqueue(key, Priority.POLL)
 
     def start(self) -> None:
         """Start the workers when all objects have been listed once and this process may act and start."""

@@ -287,6 +287,24 @@ def test_a_resource_beside_it_that_asks_for_the_group_keeps_it(made):
     assert calls == ["GetConnectionGroup", "ListTagsForResource", "ListDistributionTenants"]
 
 
+@pytest.mark.parametrize("namespace", ["shop", "hostile"])
+def test_a_group_stays_while_the_provider_moves_dns_records_of_its_namespace_away(namespace):
+    world = Shared()
+    moving = cached(namespace, asked="cg_another")
+    endpoint = world.cloudfront.get_group(world.group.id).routing_endpoint
+    record = {"name": "a.example.com", "managedBy": "Provider", "found": f"CNAME {endpoint}"}
+    moving["spec"]["forProvider"]["dns"] = {"configRef": {"name": "dns"}}
+    moving["status"]["dnsInstructions"] = [record]
+    world.cached = [moving]
+    world.delete()
+    if namespace == "shop":
+        world.looks()
+        assert "waits for its tenants to be deleted or moved: DistributionTenant acme" in world.error.message
+        record.pop("found")
+    world.settle()
+    assert world.gone
+
+
 def test_a_resource_of_another_namespace_counts_when_aws_says_so():
     world = Shared()
     id_ = world.use(name="secret.customer")

@@ -1,0 +1,277 @@
+"""Looks at what the zones have for the domains of a tenant."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from apis.dns import DnsInstruction, RecordManager, RecordState
+from edgetenants_runtime.bounds import cut
+from provider.cloudfront.dns.access import RecordsAccess
+from provider.cloudfront.domain import dns_instructions
+from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
+from provider.dns import plan
+from provider.dns.errors import DnsError, Failure
+from provider.dns.plan import Standing, Step, Wanted
+from provider.dns.records import RecordSet, Zone
+from provider.dns.store import Found, RecordStore
+
+__all__ = [
+    "NOTHING",
+    "DomainLook",
+    "Look",
+    "apexes",
+    "leads_to_cloudfront",
+    "look",
+    "marked",
+    "states",
+    "wanted",
+]
+
+_CHALLENGE_TTL: Final = 300
+_LEADING: Final = frozenset({"A", "AAAA", "CNAME"})
+_DIGITS: Final = 10
+_LONGEST_FOUND: Final = 1024
+"""Characters, as in the API."""
+
+
+@dataclass(frozen=True)
+class DomainLook:
+    """The records of one domain."""
+
+    domain: str
+    zone: Zone | None = None
+    """The zone that has it; None if there is none, or it is not known."""
+    step: Step | None = None
+    """What is to be done; None while unknown."""
+    served: bool = True
+    """All name servers answer with the last change."""
+    problem: str = ""
+    """Why its records cannot be managed."""
+    later: float | None = None
+    """Seconds until the zone may be read; None if it was read, or that makes no sense."""
+    doubted: RecordState | None = None
+    """As what CloudFront sees the records, if not as the zone has them."""
+    answers: tuple[str, ...] = ()
+    """What answers for the domain today, if that is not what is wanted: records at its name, or a wildcard
+    above it."""
+
+    @property
+    def in_place(self) -> bool:
+        """Every name server answers with what is wanted."""
+        return self.served and self.is_as_wanted
+
+    @property
+    def is_as_wanted(self) -> bool:
+        """The zone has what is wanted."""
+        return self.step is not None and self.step.standing in (Standing.OURS, Standing.OTHERS)
+
+    @property
+    def is_due(self) -> bool:
+        """Records are to be written."""
+        return self.step is not None and self.step.standing is Standing.DUE
+
+    @property
+    def is_apex(self) -> bool:
+        """The domain is the name of its zone."""
+        return self.zone is not None and self.zone.name == self.domain
+
+
+@dataclass(frozen=True)
+class Look:
+    """The records of a tenant's domains."""
+
+    domains: Mapping[str, DomainLook] = field(default_factory=lambda: MappingProxyType({}))
+    token: str = ""
+    """The confirmation that lets the provider replace what answers today for domains; "" if nothing is in the
+    way."""
+    confirmed: bool = False
+    """A user has given it."""
+
+    def of(self, domain: str) -> DomainLook:
+        """Return the look at a domain; one that knows nothing if there was none."""
+        return self.domains.get(domain) or DomainLook(domain)
+
+    @property
+    def later(self) -> float | None:
+        """Seconds until the provider reads them again, if something was not known or is not served."""
+        waits = [each.later for each in self.domains.values() if each.later is not None]
+        return min(waits, default=None)
+
+
+NOTHING: Final = Look()
+"""Of a tenant whose records are not managed."""
+
+
+def wanted(store: RecordStore, zone: Zone, domain: str, endpoint: str, ttl: int) -> Wanted:
+    """Return the records that lead a domain to a routing endpoint.
+
+    At the apex of a zone, these are the service's alias records, and a TXT record that proves to CloudFront
+    where they lead (CloudFront Developer Guide, "Request certificates for your CloudFront distribution
+    tenant").
+
+    Raises:
+        DnsError: the service has no records for an apex.
+    """
+    if domain != zone.name:
+        return Wanted(domain, (RecordSet(domain, "CNAME", (endpoint,), ttl),))
+    challenge = RecordSet(f"{CHALLENGE}.{domain}", "TXT", (endpoint,), _CHALLENGE_TTL)
+    return Wanted(domain, (*store.apex(domain, endpoint, ttl), challenge))
+
+
+def look(
+    access: RecordsAccess, uid: str, domains: Iterable[str], endpoint: str, confirmation: str = ""
+) -> Look:
+    """Look at the records of domains that are to lead to a routing endpoint.
+
+    Args:
+        access: the DNS service, which must have a store.
+        uid: of the managed resource.
+        domains: the domains.
+        endpoint: the routing endpoint.
+        confirmation: the token that a user has given.
+    """
+    each = {domain: _looked(access, uid, domain, endpoint) for domain in sorted(domains)}
+    asking = [found for found in each.values() if found.answers]
+    if not asking:
+        return Look(MappingProxyType(each))
+    token = _token(asking)
+    if confirmation != token:
+        return Look(MappingProxyType(each), token)
+    if access.may_replace:
+        for found in asking:
+            each[found.domain] = _looked(access, uid, found.domain, endpoint, take_over=True)
+    return Look(MappingProxyType(each), token, confirmed=True)
+
+
+def states(look: Look, told: State) -> State:
+    """Return the states of the records: of what the provider manages as the zones have it, of all others as
+    CloudFront says."""
+
+    def state(record: DnsInstruction) -> RecordState:
+        found = look.domains.get(_domain(record))
+        if found is None or found.step is None:
+            return told(record)
+        if found.in_place:
+            return found.doubted or RecordState.PRESENT
+        if not found.is_due:
+            return told(record)
+        return RecordState.WRONG if found.step.there else RecordState.MISSING
+
+    return state
+
+
+def apexes(look: Look) -> Callable[[str], bool]:
+    """Return which domains are the apex of a zone: the zone says it where it is known."""
+
+    def is_apex(domain: str) -> bool:
+        found = look.of(domain)
+        return found.is_apex if found.zone else dns_instructions.has_two_labels(domain)
+
+    return is_apex
+
+
+def marked(look: Look, record: DnsInstruction) -> DnsInstruction:
+    """Return the record, with what the zone has instead, and marked if the provider makes it."""
+    found = look.domains.get(_domain(record))
+    if found is None or found.step is None:
+        return record
+    own = found.step.standing in (Standing.OURS, Standing.DUE)
+    there = [str(each) for each in found.step.there if each.name == record.name]
+    return record.model_copy(
+        update={
+            "managed_by": RecordManager.PROVIDER if own else None,
+            "found": cut(", ".join(there), _LONGEST_FOUND) or None,
+        }
+    )
+
+
+def _domain(record: DnsInstruction) -> str:
+    return record.name.removeprefix(f"{CHALLENGE}.")
+
+
+def leads_to_cloudfront(record: RecordSet) -> bool:
+    """Whether a record set leads to CloudFront, or proves that one does. Only such records are removed."""
+    return all(value.endswith(".cloudfront.net") for value in record.values)
+
+
+def _looked(
+    access: RecordsAccess, uid: str, domain: str, endpoint: str, *, take_over: bool = False
+) -> DomainLook:
+    assert access.store is not None  # noqa: S101 - the caller has checked it
+    found = DomainLook(domain)
+    try:
+        zone = access.store.zone_of(domain)
+        if zone is None:
+            return replace(found, problem=_without_zone(access, domain))
+        found = replace(found, zone=zone)
+        asked = wanted(access.store, zone, domain, endpoint, access.ttl)
+        above = _wildcards_above(domain, zone)
+        there = access.store.read(zone, asked.names | above)
+        step = plan.settle(asked, there, access.owner, take_over=take_over)
+    except ValueError as error:
+        return replace(found, problem=str(error))
+    except DnsError as error:
+        return _failed(found, error)
+    seen = replace(
+        found,
+        step=step,
+        answers=_answers(step, there, above, endpoint),
+        doubted=access.tickets.doubted(uid, domain),
+    )
+    return _with_ticket(access, uid, seen)
+
+
+def _failed(found: DomainLook, error: DnsError) -> DomainLook:
+    if error.failure in (Failure.LATER, Failure.NO_ZONE, Failure.UNCERTAIN):
+        return replace(found, later=error.after or 5.0)
+    return replace(found, problem=str(error))
+
+
+def _with_ticket(access: RecordsAccess, uid: str, found: DomainLook) -> DomainLook:
+    ticket = access.tickets.of(uid, found.domain)
+    if ticket is None or access.store is None:
+        return found
+    try:
+        served = access.store.is_served(*ticket)
+    except DnsError as error:
+        return replace(found, served=False, later=error.after or 10.0)
+    if served:
+        access.tickets.served(uid, found.domain)
+        return found
+    return replace(found, served=False, later=5.0)
+
+
+def _without_zone(access: RecordsAccess, domain: str) -> str:
+    return (
+        f"{domain}: no zone of {access.config} contains it. Create its records of status.dnsInstructions, or "
+        "add its zone there"
+    )
+
+
+def _wildcards_above(domain: str, zone: Zone) -> frozenset[str]:
+    """The names of the wildcards of the zone that may answer for a domain without records of its own."""
+    if domain == zone.name or domain.startswith("*."):
+        return frozenset()
+    labels = domain.removesuffix(f".{zone.name}").split(".")[1:]
+    parents = [".".join((*labels[start:], zone.name)) for start in range(len(labels) + 1)]
+    return frozenset(f"*.{parent}" for parent in parents)
+
+
+def _answers(step: Step, there: Found, above: Iterable[str], endpoint: str) -> tuple[str, ...]:
+    """What answers for the domain today and leads elsewhere."""
+    if step.standing is Standing.TAKEN:
+        return tuple(f"{each.name} {each}" for each in step.there)
+    if step.standing is not Standing.DUE or step.corrects or step.there:
+        return ()
+    wild = (each for name in sorted(above) for each in there.of(name) if each.type in _LEADING)
+    return tuple(f"{each.name} {each}" for each in wild if each.values != (endpoint,))
+
+
+def _token(asking: Iterable[DomainLook]) -> str:
+    """Of exactly these records: if others come in the way later, it is another one."""
+    text = "\n".join(f"{each.domain} {' '.join(each.answers)}" for each in asking)
+    return f"replace-{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"

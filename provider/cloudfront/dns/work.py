@@ -1,0 +1,311 @@
+"""Writes and removes the records of one tenant, for one reconcile.
+
+    create    preflight ─▶ records of names that nothing answers for ─▶ served ─▶ tenant
+              only where CloudFront itself answers the validation of the certificate; otherwise records last
+    update    records of removed domains go first, those of new ones as above
+    at rest   records that are missing or wrong are written, under the drift policy
+    delete    records go ─▶ no name server answers with them ─▶ tenant
+
+A record that leads to CloudFront without a tenant for its domain would let others take the domain. So the
+record always goes before the domain does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from apis.conditions import DnsReason
+from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
+from apis.drift import DriftPolicy
+from edgetenants_runtime import leading
+from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.bounds import named
+from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.external import FieldDiff
+from edgetenants_runtime.managed import Managed
+from provider.cloudfront.dns import conditions
+from provider.cloudfront.dns import look as looks
+from provider.cloudfront.dns.access import RecordsAccess
+from provider.cloudfront.dns.look import DomainLook, Look, leads_to_cloudfront
+from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
+from provider.dns import plan
+from provider.dns.errors import DnsError, Failure
+from provider.dns.plan import Wanted
+from provider.dns.records import RecordSet, Zone
+from provider.dns.store import Change, Written, write_all
+
+__all__ = ["TenantRecords"]
+
+_log = structlog.get_logger("provider.cloudfront.dnsrecords")
+
+_AGAIN: Final = 1.0
+_SERVED_AGAIN: Final = 5.0
+_HELD: Final = 60.0
+_AT_ONCE: Final = 20
+"""Domains whose records one reconcile makes before the tenant: for each it asks AWS who has it."""
+
+
+@dataclass
+class TenantRecords:
+    """The records of one tenant. Its methods do nothing if the spec asks for none."""
+
+    mr: Managed
+    access: RecordsAccess
+    drift_policy: DriftPolicy
+    succeeds: Callable[[str], bool]
+    """Whether another resource, which stays, takes over the records of a domain."""
+    last: Look = looks.NOTHING
+    """The last look of this reconcile."""
+    failed: str = ""
+    """Why the last write failed."""
+
+    @property
+    def asked(self) -> bool:
+        """The spec asks for records."""
+        return self.access.asked
+
+    def look(self, domains: Iterable[str], endpoint: str | None) -> Look:
+        """Look at the records of domains that are to lead to a routing endpoint; None: it is not known."""
+        if not self.asked or self.access.store is None or endpoint is None:
+            return self.last
+        confirmation = self.mr.annotations.get(conditions.CONFIRM, "")
+        self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation)
+        return self.last
+
+    def heard(self, told: State, endpoint: str) -> None:
+        """CloudFront has just said how it sees the records of the last look at that routing endpoint."""
+        doubts = (RecordState.MISSING, RecordState.WRONG)
+        for domain, found in self.last.domains.items():
+            if not found.in_place:
+                continue
+            type_ = RecordType.ALIAS if found.is_apex else RecordType.CNAME
+            routing = DnsInstruction(type=type_, name=domain, value=endpoint, purpose=RecordPurpose.ROUTING)
+            state = told(routing)
+            if state in doubts:
+                self.access.tickets.doubt(self.mr.uid, domain, state)
+            elif state is RecordState.PRESENT:
+                self.access.tickets.trust(self.mr.uid, domain)
+
+    def condition(self, unseen: str = "") -> Condition:
+        """Return DNSReady as of the last look."""
+        if self.access.problem:
+            return conditions.of_problem(self.access)
+        return conditions.dns_ready(self.access, self.last, self.failed, unseen)
+
+    # At rest.
+
+    def to_write(self, has: Collection[str], active: Collection[str]) -> tuple[DomainLook, ...]:
+        """Return what is to be written for a tenant.
+
+        Args:
+            has: its domains in AWS.
+            active: those that CloudFront serves.
+        """
+        if self.access.frozen:
+            return ()
+        due = (each for each in self.last.domains.values() if each.is_due and each.domain in has)
+        return tuple(each for each in due if self._may_write(each, active))
+
+    def diff(self, due: Iterable[DomainLook]) -> tuple[FieldDiff, ...]:
+        """Return what differs, for the log."""
+        return tuple(
+            FieldDiff(f"dns.{each.domain}", "records to CloudFront", _there(each) or "none") for each in due
+        )
+
+    def write(self, due: Iterable[DomainLook]) -> str:
+        """Write records; return what was done, for the event.
+
+        Raises:
+            ExternalError, NotYet: nothing was written.
+        """
+        work = [(each.zone, each.step.change) for each in due if each.zone and each.step and each.step.change]
+        written, failures = self._write(work)
+        if not written and failures:
+            raise self._failure(failures)
+        self.failed = _why(failures)
+        return f"wrote the DNS records of {named(written)}" if written else ""
+
+    def _may_write(self, found: DomainLook, active: Collection[str]) -> bool:
+        step = found.step
+        if step is None:
+            return False
+        if step.corrects:
+            ours = all(map(leads_to_cloudfront, step.there))
+            return (ours and bool(step.there)) or self.drift_policy is DriftPolicy.ENFORCE
+        # Today's visitors must not end at a tenant that does not serve.
+        takes = bool(step.there or found.answers)
+        return not takes or self.last.confirmed or found.domain in active
+
+    # In the order of the tenant's own changes.
+
+    def before_serving(
+        self,
+        domains: Collection[str],
+        endpoint: str | None,
+        check_free: Callable[[Collection[str]], None],
+    ) -> None:
+        """Make the records of domains that CloudFront accepts only once DNS leads them to it, and wait until
+        they are served. Only names for which nothing answers today, or whose change a user has confirmed.
+
+        Args:
+            domains: the domains.
+            endpoint: the routing endpoint; None if it is not known.
+            check_free: raises if another tenant has one of some domains, as AWS says now: the record would
+                take the name from it in DNS.
+
+        Raises:
+            NotYet: the records are not served yet.
+        """
+        if not self.asked or self.access.store is None or self.access.frozen or not endpoint:
+            return
+        look = self.look(domains, endpoint)
+        if look.later is not None and not all(each.is_as_wanted or each.is_due for each in self._all(look)):
+            raise self._waits("the zones of the domains are being read", look.later)
+        due = [each for each in self._all(look) if each.is_due and self._is_free(each)][:_AT_ONCE]
+        if due:
+            check_free([each.domain for each in due])
+            story = self.write(due)
+            raise self._waits(f"{story}; waiting until every name server has them", _SERVED_AGAIN)
+        slow = [each.domain for each in self._all(look) if each.is_as_wanted and not each.served]
+        if slow:
+            words = f"the DNS records of {named(slow)} are not on every name server yet"
+            raise self._waits(words, _SERVED_AGAIN)
+
+    def release(self, domains: Iterable[str]) -> None:
+        """Remove the records of domains that the tenant is about to lose, and wait until no name server
+        answers with them. Nothing is removed that another resource takes over, or that leads elsewhere.
+
+        Raises:
+            NotYet: they are not gone yet.
+            ExternalError: they cannot be removed.
+        """
+        if not self.asked:
+            return
+        leaving = sorted(each for each in domains if not self.succeeds(each))
+        if not leaving:
+            return
+        if self.access.problem:
+            raise self._kept(leaving, self.access.problem)
+        try:
+            work = [each for domain in leaving for each in self._removal(domain)]
+        except (DnsError, ValueError) as error:
+            raise self._not_released(leaving, error) from error
+        if work and self.access.frozen:
+            raise self._kept([change.domain for _, change in work], self.access.frozen)
+        if work:
+            written, failures = self._write(work)
+            if failures:
+                raise self._not_released(leaving, next(iter(failures.values())))
+            _log.info("removed DNS records", tenant=self.mr.external_name, domains=written)
+            raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
+        if slow := [domain for domain in leaving if not self._is_gone(domain)]:
+            raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
+
+    def _removal(self, domain: str) -> list[tuple[Zone, Change]]:
+        store = self.access.store
+        zone = store.zone_of(domain) if store else None
+        if store is None or zone is None:
+            return []
+        # Any record at these names that leads to CloudFront: it may have been an apex before.
+        names = Wanted(
+            domain,
+            (RecordSet(domain, "CNAME", ()), RecordSet(f"{CHALLENGE}.{domain}", "TXT", ())),
+        )
+        found = store.read(zone, names.names)
+        change = plan.release(names, found, self.access.owner, leads_to_cloudfront)
+        return [(zone, change)] if change else []
+
+    def _is_gone(self, domain: str) -> bool:
+        store, ticket = self.access.store, self.access.tickets.of(self.mr.uid, domain)
+        if store is None or ticket is None:
+            return True
+        try:
+            served = store.is_served(*ticket)
+        except DnsError:
+            return False
+        if served:
+            self.access.tickets.served(self.mr.uid, domain)
+        return served
+
+    def _is_free(self, found: DomainLook) -> bool:
+        """Nothing answers for it today, or a user has confirmed the change."""
+        step = found.step
+        corrects = step is not None and step.corrects
+        return self.last.confirmed or corrects or not (found.answers or (step and step.there))
+
+    def _all(self, look: Look) -> Iterable[DomainLook]:
+        return look.domains.values()
+
+    def _write(self, work: Iterable[tuple[Zone, Change]]) -> tuple[list[str], dict[str, DnsError]]:
+        """Write changes, those of a zone together; return the domains that were written, and the failures."""
+        store = self.access.store
+        assert store is not None  # noqa: S101 - the caller has checked it
+        leading.check("the change of DNS records")
+        by_zone: dict[Zone, list[Change]] = {}
+        for zone, change in work:
+            by_zone.setdefault(zone, []).append(change)
+        written, failures = [], {}
+        for zone, changes in by_zone.items():
+            for change, result in zip(changes, write_all(store, zone, changes), strict=True):
+                if isinstance(result, Written):
+                    self.access.tickets.note(self.mr.uid, change.domain, zone, result)
+                    written.append(change.domain)
+                else:
+                    failures[change.domain] = result
+        return sorted(written), failures
+
+    def _failure(self, failures: dict[str, DnsError]) -> ExternalError | NotYet:
+        self.failed = _why(failures)
+        first = next(iter(failures.values()))
+        words = f"DNS records of {named(sorted(failures))}: {first}"
+        if all(_passes(each) for each in failures.values()):
+            self.failed = ""
+            return NotYet(words, after=first.after or _AGAIN, conditions=(self.condition(),))
+        retry = Retry.poll() if first.failure is Failure.NOT_PERMITTED else Retry.backoff()
+        return ExternalError(words, conditions=(self.condition(),), retry=retry)
+
+    def _not_released(self, domains: list[str], error: DnsError | ValueError) -> ExternalError | NotYet:
+        if isinstance(error, DnsError) and _passes(error):
+            words = f"the DNS records of {named(domains)} are to be removed first: {error}"
+            return NotYet(words, after=error.after or _AGAIN)
+        return self._kept(domains, str(error))
+
+    def _kept(self, domains: list[str], why: str) -> ExternalError:
+        words = (
+            f"the DNS records of {named(domains)} cannot be removed: {why.rstrip('.')}. The tenant keeps "
+            "these domains meanwhile, as others could take them while the records lead to CloudFront. "
+            "Correct the cause; or remove spec.forProvider.dns, and the records stay"
+        )
+        return ExternalError(
+            words,
+            conditions=(conditions.condition(DnsReason.DNS_ERROR, words),),
+            retry=Retry.after(_HELD),
+        )
+
+    def _waits(self, words: str, after: float) -> NotYet:
+        return NotYet(words, after=after, conditions=(self.condition(),))
+
+
+def _passes(error: DnsError) -> bool:
+    """Whether the next try may succeed although nothing else happens."""
+    return error.failure in (Failure.CHANGED, Failure.LATER, Failure.NO_ZONE, Failure.UNCERTAIN)
+
+
+def _why(failures: dict[str, DnsError]) -> str:
+    lasting = {domain: each for domain, each in failures.items() if not _passes(each)}
+    if not lasting:
+        return ""
+    first = next(iter(lasting.values()))
+    return f"The records of {named(sorted(lasting))} cannot be written: {first}"
+
+
+def _there(found: DomainLook) -> str:
+    return ", ".join(map(str, found.step.there)) if found.step else ""
+
+
+def _gone_soon(domains: list[str]) -> str:
+    return f"the DNS records of {named(domains)} are removed; waiting until no name server answers with them"

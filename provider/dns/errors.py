@@ -1,0 +1,35 @@
+"""The errors of DNS services."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["DnsError", "Failure"]
+
+
+class Failure(Enum):
+    """What a failed request means for the next step."""
+
+    CHANGED = "changed"
+    """The records are not as they were read. Nothing was written; read them again."""
+    REFUSED = "refused"
+    """The service refuses the request as it is. Nothing was written."""
+    NOT_PERMITTED = "not permitted"
+    """The credentials do not permit it. Nothing was written."""
+    NO_ZONE = "no zone"
+    """The zone does not exist any more."""
+    LATER = "later"
+    """The service is busy, throttles, or was not asked yet. Nothing was written."""
+    UNCERTAIN = "uncertain"
+    """No answer came: the change may have been made, or may still be made."""
+
+
+class DnsError(Exception):
+    """A request to a DNS service failed. The message names the request and the service's words."""
+
+    def __init__(self, failure: Failure, message: str, *, after: float | None = None) -> None:
+        """`after` is the number of seconds until the next try makes sense; None if the service did not
+        say."""
+        super().__init__(message)
+        self.failure = failure
+        self.after = after

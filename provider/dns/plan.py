@@ -1,0 +1,195 @@
+"""Plans the change of one domain's records from what is wanted and what is there (pure).
+
+    mark            records at the names          standing
+    ─────────────   ───────────────────────────   ──────────────────────────────────────────
+    none            none in the way               DUE: create them, with the mark
+    none            as wanted                     OTHERS: in place, and left to their maker
+    none            others                        TAKEN, unless taking them over is allowed
+    ours            as wanted                     OURS
+    ours            missing, or others            DUE: correct them
+    another's       any                           FOREIGN
+
+No plan changes a record that is not ours. A type that the provider never makes, such as MX, is never deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from provider.dns import ownership
+from provider.dns.ownership import Owner
+from provider.dns.records import RecordSet
+from provider.dns.store import Change, Found
+
+__all__ = ["Standing", "Step", "Wanted", "release", "settle"]
+
+_LEADING: Final = frozenset({"A", "AAAA", "CNAME", "ALIAS", "ANAME", "HTTPS", "SVCB"})
+"""Types that decide where visitors of a name go."""
+_MADE: Final = frozenset({"A", "AAAA", "CNAME", "ALIAS", "TXT"})
+"""Types that the provider makes, and so may delete."""
+
+
+class Standing(Enum):
+    """What is true of the records of a domain."""
+
+    OURS = "in place"
+    OTHERS = "in place, made by others"
+    DUE = "to be written"
+    TAKEN = "other records are in the way"
+    FOREIGN = "they belong to another owner"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The records that a domain is to have."""
+
+    domain: str
+    records: tuple[RecordSet, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names to read before a plan.
+
+        Raises:
+            ValueError: as `ownership.mark_name`.
+        """
+        return frozenset({ownership.mark_name(self.domain), *(each.name for each in self.records)})
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is true of a domain's records, and what to do."""
+
+    domain: str
+    standing: Standing
+    there: tuple[RecordSet, ...] = ()
+    """The records in the way, in order of name and type: those that `change` replaces, or that forbid it."""
+    change: Change | None = None
+    """With DUE only."""
+    corrects: bool = False
+    """The records were made before, and are not as wanted any more."""
+
+
+def settle(wanted: Wanted, found: Found, owner: Owner, *, take_over: bool = False) -> Step:
+    """Plan the records of a domain.
+
+    Args:
+        wanted: the records.
+        found: what the zone has at `wanted.names`.
+        owner: who makes them.
+        take_over: replace records without a mark, of types that the provider makes.
+
+    Raises:
+        ValueError: as `ownership.mark_name`.
+    """
+    mark = ownership.mark(wanted.domain, owner)
+    marks = found.of(mark.name)
+    present = _owner(marks)
+    if marks and (present is None or present.owner != owner.owner):
+        return Step(wanted.domain, Standing.FOREIGN, _ordered(marks))
+    there = _ordered(each for name in _names(wanted) for each in _in_the_way(wanted, found, name))
+    missing = tuple(each for each in wanted.records if not _has(there, each))
+    wrong = tuple(each for each in there if not any(_same(each, one) for one in wanted.records))
+    if present is None:
+        return _without_mark(wanted, mark, there, missing, wrong, take_over=take_over)
+    if any(not _may_delete(each) for each in wrong):
+        return Step(wanted.domain, Standing.TAKEN, wrong)
+    return _with_mark(wanted, mark, marks, missing, wrong)
+
+
+def release(wanted: Wanted, found: Found, owner: Owner, ours: Callable[[RecordSet], bool]) -> Change | None:
+    """Plan to remove the records of a domain, with their mark; None if there is nothing of ours.
+
+    Args:
+        wanted: the records that the domain had. Only names and types count.
+        found: what the zone has at `wanted.names`.
+        owner: who made them.
+        ours: whether a record set leads to where this provider leads domains. Others stay: a person has
+            changed them since, and has taken the name back.
+
+    Raises:
+        ValueError: as `ownership.mark_name`.
+    """
+    marks = found.of(ownership.mark_name(wanted.domain))
+    present = _owner(marks)
+    if present is None or present.owner != owner.owner:
+        return None
+    there = [each for name in _names(wanted) for each in _in_the_way(wanted, found, name)]
+    gone = [each for each in there if _may_delete(each) and ours(each)]
+    return Change(wanted.domain, deletes=(*_ordered(gone), *marks))
+
+
+def _without_mark(
+    wanted: Wanted,
+    mark: RecordSet,
+    there: tuple[RecordSet, ...],
+    missing: tuple[RecordSet, ...],
+    wrong: tuple[RecordSet, ...],
+    *,
+    take_over: bool,
+) -> Step:
+    alike = tuple(each for each in there if any(each.leads_as(one) for one in wanted.records))
+    if len(alike) == len(there) == len(wanted.records):
+        return Step(wanted.domain, Standing.OTHERS)
+    if there and not (take_over and all(map(_may_delete, there))):
+        return Step(wanted.domain, Standing.TAKEN, there)
+    change = Change(wanted.domain, deletes=wrong, creates=(*missing, mark))
+    return Step(wanted.domain, Standing.DUE, there, change)
+
+
+def _with_mark(
+    wanted: Wanted,
+    mark: RecordSet,
+    marks: tuple[RecordSet, ...],
+    missing: tuple[RecordSet, ...],
+    wrong: tuple[RecordSet, ...],
+) -> Step:
+    marked = len(marks) == 1 and marks[0].leads_as(mark)
+    if marked and not missing and not wrong:
+        return Step(wanted.domain, Standing.OURS)
+    change = Change(
+        wanted.domain,
+        deletes=wrong if marked else (*wrong, *marks),
+        creates=missing if marked else (*missing, mark),
+        keeps=marks if marked else (),
+    )
+    return Step(wanted.domain, Standing.DUE, wrong, change, corrects=bool(missing or wrong))
+
+
+def _names(wanted: Wanted) -> list[str]:
+    return sorted({each.name for each in wanted.records})
+
+
+def _in_the_way(wanted: Wanted, found: Found, name: str) -> list[RecordSet]:
+    """The record sets of a name that the wanted ones replace, or that cannot be beside them."""
+    types = {each.type for each in wanted.records if each.name == name}
+    if "CNAME" in types:
+        # A CNAME is alone at its name (RFC 1034, section 3.6.2).
+        return list(found.of(name))
+    beside = types | {"CNAME"} | (_LEADING if types & _LEADING else frozenset())
+    return [each for each in found.of(name) if each.type in beside]
+
+
+def _owner(marks: Iterable[RecordSet]) -> Owner | None:
+    """The owner that a mark names; None without one. Two owners are none: they contradict each other."""
+    owners = {ownership.owner_of(each) for each in marks if each.type == "TXT"}
+    return owners.pop() if len(owners) == 1 else None
+
+
+def _has(there: Iterable[RecordSet], wanted: RecordSet) -> bool:
+    return any(_same(each, wanted) for each in there)
+
+
+def _same(one: RecordSet, other: RecordSet) -> bool:
+    return one.leads_as(other) and one.ttl == other.ttl
+
+
+def _may_delete(record: RecordSet) -> bool:
+    return record.type in _MADE and not record.routed
+
+
+def _ordered(records: Iterable[RecordSet]) -> tuple[RecordSet, ...]:
+    return tuple(sorted(records, key=lambda each: (each.name, each.type, each.values)))
