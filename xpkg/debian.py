@@ -63,9 +63,9 @@ def locked(lock: Path) -> tuple[Locked, ...]:
     return tuple(Locked(**match.groupdict()) for _, match in found if match)
 
 
-def written(packages: Iterable[Locked]) -> str:
+def written(packages: Iterable[Locked], header: str = _HEADER) -> str:
     """The text of a lock file."""
-    return _HEADER + "".join(f"{one}\n" for one in sorted(packages, key=lambda one: one.name))
+    return header + "".join(f"{one}\n" for one in sorted(packages, key=lambda one: one.name))
 
 
 class Repository:

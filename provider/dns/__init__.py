@@ -1,7 +1,9 @@
 """The DNS records of domains: what is there, what is to change, and the services that change it.
 
-    records, names   values                       plan   what is there + what is wanted ──▶ one change (pure)
-    ownership        who made the records         store  the protocol of a DNS service, one module for each
+    records       values                       plan          what is there and wanted ──▶ a change (pure)
+    ownership     who made the records         expectations  whether a zone is as a change expects (pure)
+    rdata         values as dnspython's        store         the protocol of a DNS service
+    route53, rfc2136, powerdns                 the services
 
 Nothing here knows Kubernetes, CloudFront's API or a managed resource.
 """

@@ -83,13 +83,22 @@ def mark(domain: str, owner: Owner) -> RecordSet:
 
 
 def owner_of(record: RecordSet) -> Owner | None:
-    """Return the owner that an ownership record names; None if it is not one of this provider."""
-    for value in record.values:
-        first, *parts = value.split(",")
-        fields = dict(part.partition("=")[::2] for part in parts)
-        if first == _HERITAGE and fields.get("owner"):
-            return Owner(fields["owner"], fields.get("resource", ""))
-    return None
+    """Return the owner that an ownership record names; None if it is not one of this provider.
+
+    With a text of others beside it, or of two owners, it is none: its deletion would delete theirs, too.
+    """
+    owners = {_owner_in(value) for value in record.values}
+    if None in owners or len({each.owner for each in owners if each}) != 1:
+        return None
+    return min((each for each in owners if each), key=lambda each: each.resource)
+
+
+def _owner_in(value: str) -> Owner | None:
+    first, *parts = value.split(",")
+    fields = dict(part.partition("=")[::2] for part in parts)
+    if first != _HERITAGE or not fields.get("owner"):
+        return None
+    return Owner(fields["owner"], fields.get("resource", ""))
 
 
 def _digest(*parts: str) -> str:

@@ -14,7 +14,7 @@ No plan changes a record that is not ours. A type that the provider never makes,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -86,7 +86,7 @@ def settle(wanted: Wanted, found: Found, owner: Owner, *, take_over: bool = Fals
         ValueError: as `ownership.mark_name`.
     """
     mark = ownership.mark(wanted.domain, owner)
-    marks = found.of(mark.name)
+    marks = _marks(found, wanted.domain)
     present = _owner(marks)
     if marks and (present is None or present.owner != owner.owner):
         return Step(wanted.domain, Standing.FOREIGN, _ordered(marks))
@@ -113,7 +113,7 @@ def release(wanted: Wanted, found: Found, owner: Owner, ours: Callable[[RecordSe
     Raises:
         ValueError: as `ownership.mark_name`.
     """
-    marks = found.of(ownership.mark_name(wanted.domain))
+    marks = _marks(found, wanted.domain)
     present = _owner(marks)
     if present is None or present.owner != owner.owner:
         return None
@@ -136,7 +136,9 @@ def _without_mark(
         return Step(wanted.domain, Standing.OTHERS)
     if there and not (take_over and all(map(_may_delete, there))):
         return Step(wanted.domain, Standing.TAKEN, there)
-    change = Change(wanted.domain, deletes=wrong, creates=(*missing, mark))
+    # The mark will say that all of them are ours, so those that stay must be what was seen.
+    stay = tuple(each for each in there if each not in wrong)
+    change = Change(wanted.domain, deletes=wrong, creates=(*missing, mark), keeps=stay)
     return Step(wanted.domain, Standing.DUE, there, change)
 
 
@@ -147,7 +149,7 @@ def _with_mark(
     missing: tuple[RecordSet, ...],
     wrong: tuple[RecordSet, ...],
 ) -> Step:
-    marked = len(marks) == 1 and marks[0].leads_as(mark)
+    marked = marks[0].leads_as(mark)
     if marked and not missing and not wrong:
         return Step(wanted.domain, Standing.OURS)
     change = Change(
@@ -173,10 +175,17 @@ def _in_the_way(wanted: Wanted, found: Found, name: str) -> list[RecordSet]:
     return [each for each in found.of(name) if each.type in beside]
 
 
-def _owner(marks: Iterable[RecordSet]) -> Owner | None:
-    """The owner that a mark names; None without one. Two owners are none: they contradict each other."""
-    owners = {ownership.owner_of(each) for each in marks if each.type == "TXT"}
-    return owners.pop() if len(owners) == 1 else None
+def _marks(found: Found, domain: str) -> tuple[RecordSet, ...]:
+    """What is at the name of the mark and is one, or forbids one. Other types there are not ours."""
+    there = found.of(ownership.mark_name(domain))
+    return _ordered(each for each in there if each.type in ("TXT", "CNAME"))
+
+
+def _owner(marks: Sequence[RecordSet]) -> Owner | None:
+    """The owner that a mark names; None without one, and for one that is not as the provider makes it."""
+    if len(marks) != 1 or marks[0].type != "TXT" or marks[0].routed:
+        return None
+    return ownership.owner_of(marks[0])
 
 
 def _has(there: Iterable[RecordSet], wanted: RecordSet) -> bool:

@@ -1,4 +1,4 @@
-"""The DNS records of tenants in Route 53: made in the right order, never somebody else's, and gone before the
+"""The DNS records of tenants in Route 53: made in the right order, never those of others, and gone before the
 tenant."""
 
 from __future__ import annotations

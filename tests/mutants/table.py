@@ -15,6 +15,7 @@ from tests.mutants.provider_admission import PROVIDER_ADMISSION
 from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_deletions import PROVIDER_DELETIONS
+from tests.mutants.provider_dns import PROVIDER_DNS
 from tests.mutants.provider_edits import PROVIDER_EDITS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_following import PROVIDER_FOLLOWING
@@ -97,6 +98,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_AWS,
             *PROVIDER_DEFECTS,
             *PROVIDER_DELETIONS,
+            *PROVIDER_DNS,
             *PROVIDER_EDITS,
             *PROVIDER_FAULTS,
             *PROVIDER_FOLLOWING,

@@ -1,0 +1,250 @@
+"""The record store of PowerDNS Authoritative Server, by its HTTP API (version 4.6 or newer).
+
+https://doc.powerdns.com/authoritative/http-api/
+
+The API cannot compare and set. `write` reads the names, checks what the change expects, writes all record
+sets in one PATCH, which is one transaction there, and reads them back. If another program changes the same
+names between the read and the PATCH, some milliseconds, its change is lost. PowerDNS itself refuses a record
+beside a CNAME. A read of one name does not show records that are disabled; a record set that is written
+replaces them.
+
+A change counts as served when it is written: the API does not tell of secondaries. An alias is a record of
+the type ALIAS; PowerDNS answers it only with the settings `expand-alias` and `resolver`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
+
+from edgetenants_runtime import deadline
+from provider.dns.errors import DnsError, Failure
+from provider.dns.expectations import differs_after, differs_before
+from provider.dns.rdata import name_of, rdataset_of, rdataset_of_texts, record_set
+from provider.dns.records import RecordSet, Zone, normal
+from provider.dns.store import Change, Found, Written
+
+__all__ = ["Api", "PowerDnsStore"]
+
+_SECONDS: Final = 5.0
+_LEAST_SECONDS: Final = 0.01
+_CONNECTIONS: Final = 4
+"""Kept open; more are opened when more threads ask."""
+_MOST_BYTES: Final = 4 * 1024 * 1024
+"""Of an answer. One name has some hundred bytes."""
+_WORDS: Final = 300
+"""Characters of PowerDNS's words in a message."""
+_MOST_LABELS: Final = 128
+_WRITABLE: Final = frozenset({"native", "master", "primary", "producer"})
+"""Kinds of zones. Others get their records from another server."""
+_FAILURES: Final = {
+    400: Failure.REFUSED,
+    401: Failure.NOT_PERMITTED,
+    403: Failure.NOT_PERMITTED,
+    404: Failure.NO_ZONE,
+    429: Failure.LATER,
+}
+_ALIASES: Final = frozenset({"ALIAS"})
+
+
+@dataclass(frozen=True)
+class Api:
+    """Where the API is, and its key. The key is in no text that is made of it."""
+
+    url: str
+    """Such as http://pdns.dns.svc:8081, without /api/v1."""
+    key: str = field(repr=False)
+    server: str = "localhost"
+    """The server's id in the API; PowerDNS has only this one."""
+
+
+class PowerDnsStore:
+    """One PowerDNS API. Thread-safe."""
+
+    def __init__(self, api: Api, *, zones: Sequence[str] = (), ca_file: str | None = None) -> None:
+        """Connects to nothing yet.
+
+        Args:
+            api: where it is, and its key.
+            zones: names of the zones that the provider may write to; empty for all primary zones.
+            ca_file: certificate authorities for https, as a PEM file; None for those of the system.
+        """
+        self._base = f"{api.url.rstrip('/')}/api/v1/servers/{quote(api.server, safe='')}"
+        self._key = api.key
+        self._zones = frozenset(map(normal, zones))
+        self._http = urllib3.PoolManager(num_pools=1, maxsize=_CONNECTIONS, retries=False, ca_certs=ca_file)
+
+    def zone_of(self, domain: str) -> Zone | None:
+        """Return the zone with the longest name, asking for each name from the domain upwards."""
+        labels = domain.removeprefix("*.").split(".")[:_MOST_LABELS]
+        for first in range(len(labels)):
+            name = ".".join(labels[first:])
+            if self._zones and name not in self._zones:
+                continue
+            if found := self._zone(name):
+                # Below a zone that this server only copies, its own records are not served either.
+                return found[0] if found[1] else None
+        return None
+
+    def read(self, zone: Zone, names: Iterable[str], *, fresh: bool = False) -> Found:  # noqa: ARG002
+        """Return the record sets of these names, always fresh."""
+        return Found({name: self._read(zone, name) for name in sorted(set(names))})
+
+    def write(self, zone: Zone, change: Change) -> Written:
+        """Check, make a change in one request, and read it back. See the module for the window between."""
+        doing = f"change of {change.domain} in zone {zone.name}"
+        if wrong := differs_before(change, self.read(zone, change.names)):
+            raise DnsError(Failure.CHANGED, f"{self}: {doing}: {wrong}")
+        try:
+            body = {"rrsets": _rrsets(change)}
+        except ValueError as error:
+            raise DnsError(Failure.REFUSED, f"{self}: {doing}: {error}") from error
+        self._asked("PATCH", self._path(zone), doing, body)
+        self._confirm(zone, change, doing)
+        return Written("")
+
+    def is_served(self, zone: Zone, written: Written) -> bool:  # noqa: ARG002
+        """Return True: the server answers with what its database has."""
+        return True
+
+    def apex(self, domain: str, target: str, ttl: int) -> tuple[RecordSet, ...]:
+        """Return an ALIAS record."""
+        return (RecordSet(domain, "ALIAS", (target,), ttl, alias=True),)
+
+    def __str__(self) -> str:
+        return f"PowerDNS {self._base}"
+
+    def _confirm(self, zone: Zone, change: Change, doing: str) -> None:
+        try:
+            wrong = differs_after(change, self.read(zone, change.names))
+        except DnsError as error:
+            wrong = str(error)
+        if wrong:
+            raise DnsError(Failure.UNCERTAIN, f"{self}: {doing}: accepted, but not confirmed: {wrong}")
+
+    def _zone(self, name: str) -> tuple[Zone, bool] | None:
+        """The zone of that name, and whether it takes changes."""
+        listed = self._asked("GET", f"/zones?{urlencode({'zone': f'{name}.'})}", f"look for zone {name}")
+        for each in listed if isinstance(listed, list) else ():
+            if normal(str(each.get("name", ""))) == name:
+                kind = str(each.get("kind", "")).lower()
+                return Zone(str(each.get("id", f"{name}.")), name), kind in _WRITABLE
+        return None
+
+    def _read(self, zone: Zone, name: str) -> tuple[RecordSet, ...]:
+        doing = f"read of {name} in zone {zone.name}"
+        try:
+            asked = urlencode({"rrsets": "true", "rrset_name": name_of(name).to_text()})
+        except ValueError as error:
+            raise DnsError(Failure.REFUSED, f"{self}: {doing}: {error}") from error
+        found = self._asked("GET", f"{self._path(zone)}?{asked}", doing)
+        rrsets = found.get("rrsets", []) if isinstance(found, dict) else []
+        try:
+            records = [_record_set(each) for each in rrsets if normal(each["name"]) == name]
+        except (KeyError, TypeError, ValueError) as error:
+            raise DnsError(Failure.LATER, f"{self}: {doing}: unexpected answer: {error!r}") from error
+        return tuple(sorted(records, key=lambda each: each.type))
+
+    def _path(self, zone: Zone) -> str:
+        return f"/zones/{quote(zone.id, safe='')}"
+
+    def _asked(self, method: str, path: str, doing: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON of an answer; None for an empty one."""
+        status, data, after = self._sent(method, path, doing, body)
+        if 200 <= status < 300:
+            return self._parsed(data, doing)
+        unclear = Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
+        failure = _FAILURES.get(status, Failure.REFUSED if status < 500 else unclear)
+        raise DnsError(failure, f"{self}: {doing}: {status}: {self._said(data)}", after=after)
+
+    def _sent(
+        self, method: str, path: str, doing: str, body: Mapping[str, Any] | None
+    ) -> tuple[int, bytes, float | None]:
+        seconds = max(_LEAST_SECONDS, min(_SECONDS, deadline.remaining()))
+        headers = {"X-API-Key": self._key, "Accept": "application/json"}
+        try:
+            answer = self._http.request(
+                method,
+                self._base + path,
+                headers=headers,
+                json=body,
+                timeout=urllib3.Timeout(connect=seconds, read=seconds),
+                redirect=False,
+                preload_content=False,
+            )
+            try:
+                return answer.status, answer.read(_MOST_BYTES), _after(answer.headers.get("Retry-After"))
+            finally:
+                # One that was read to its end is in the pool again; any other must not be reused.
+                answer.close()
+        except (NewConnectionError, ConnectTimeoutError) as error:
+            raise DnsError(Failure.LATER, f"{self}: {doing}: no connection: {self._clean(error)}") from error
+        except (HTTPError, OSError) as error:
+            unclear = Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
+            raise DnsError(unclear, f"{self}: {doing}: no answer: {self._clean(error)}") from error
+
+    def _parsed(self, data: bytes, doing: str) -> Any:
+        try:
+            return json.loads(data) if data.strip() else None
+        except ValueError as error:
+            raise DnsError(Failure.LATER, f"{self}: {doing}: the answer is no JSON") from error
+
+    def _said(self, data: bytes) -> str:
+        """PowerDNS's words: the field `error`, or what the answer begins with."""
+        text = data.decode(errors="replace")
+        with suppress(ValueError, KeyError, TypeError):
+            text = str(json.loads(text)["error"])
+        return self._clean(text)
+
+    def _clean(self, words: object) -> str:
+        text = str(words)
+        return (text.replace(self._key, "***") if self._key else text)[:_WORDS]
+
+
+def _rrsets(change: Change) -> list[dict[str, Any]]:
+    created = {(each.name, each.type) for each in change.creates}
+    gone = [each for each in change.deletes if (each.name, each.type) not in created]
+    deletes = [{"name": f"{each.name}.", "type": each.type, "changetype": "DELETE"} for each in gone]
+    return [*deletes, *map(_replacement, change.creates)]
+
+
+def _replacement(record: RecordSet) -> dict[str, Any]:
+    contents = [f"{each}." for each in record.values] if record.type in _ALIASES else _contents(record)
+    return {
+        "name": f"{record.name}.",
+        "type": record.type,
+        "ttl": record.ttl,
+        "changetype": "REPLACE",
+        "records": [{"content": each, "disabled": False} for each in contents],
+    }
+
+
+def _contents(record: RecordSet) -> list[str]:
+    return [str(each.to_text()) for each in rdataset_of(record)]
+
+
+def _record_set(rrset: Mapping[str, Any]) -> RecordSet:
+    """A record set as the API has it. One with a disabled record, if the version shows it, is no plain one,
+    and is never changed: the provider would delete what a person put aside."""
+    name, kind, ttl = normal(rrset["name"]), str(rrset["type"]), int(rrset["ttl"])
+    contents = [str(each["content"]) for each in rrset["records"]]
+    aside = any(each.get("disabled") for each in rrset["records"])
+    if kind in _ALIASES:
+        return RecordSet(name, kind, tuple(sorted(map(normal, contents))), ttl, alias=True, routed=aside)
+    try:
+        known = record_set(name, rdataset_of_texts(kind, contents, ttl))
+    except ValueError:
+        # A type or value that dnspython cannot read, such as LUA: as PowerDNS has it.
+        return RecordSet(name, kind, tuple(sorted(contents)), ttl, routed=aside)
+    return RecordSet(name, kind, known.values, ttl, routed=aside)
+
+
+def _after(header: str | None) -> float | None:
+    return float(header) if header and header.isdecimal() else None
