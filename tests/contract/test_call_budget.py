@@ -59,7 +59,9 @@ class WaitingClock(FakeClock):
     def may_pass(self) -> bool:
         """Whether nothing runs, and nothing is about to run."""
         due = min(list(self._until.values()), default=inf) <= self.now()
-        return not due and not self._running
+        # Another thread has notified one of them, such as of its slot.
+        asleep = sum(len(each._waiters) for each in list(self._sleepers._waiting))
+        return not due and not self._running and asleep >= len(self._until)
 
 
 class Busy:

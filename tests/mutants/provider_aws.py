@@ -138,8 +138,8 @@ PROVIDER_AWS = (
     Mutation(
         "a call takes its turn and then fails because of the rate",
         "cloudfront/aws/pacing/throttling.py",
-        "            self._rates.check(service, operation, config, self._clock.now())\n            asked",
-        "            asked",
+        "_rates.check(service, operation, config, now, self._before(service))\n            asked",
+        "_clock.now()\n            asked",
         "what AWS permits is not used while provider configs limit the rate",
         ("unit/provider/cloudfront/aws/pacing/test_throttling.py",),
     ),
@@ -293,7 +293,7 @@ PROVIDER_AWS = (
     Mutation(
         "all workers wait for the share of a namespaced config",
         "cloudfront/aws/pacing/throttling.py",
-        "            if held.share > 0 and not placed:\n",
+        "            if seconds > 0 and not placed:\n",
         "            if False:\n",
         "a team with a rate of 0.1 takes half of the workers",
         ("unit/provider/cloudfront/aws/pacing/test_throttling.py",),

@@ -93,8 +93,8 @@ PROVIDER_MEMORY = (
     Mutation(
         "a shared read is made under its lock",
         "cloudfront/memory/answers.py",
-        "            answer = ask()\n",
-        "            with self._lock:\n                answer = ask()\n",
+        "            with urgency.within(question.urgency):\n",
+        "            with self._lock:\n",
         "a call that hangs stops all workers",
         (*LOCKS, *ANSWERS),
     ),

@@ -411,7 +411,7 @@ PROVIDER_QUOTA = (
     Mutation(
         "the quota of a deleted config counts",
         _SESSIONS,
-        "                shared.memory.quotas.allowances.forget(uid)\n",
+        "                shared.memory.quotas.forget_config(uid)\n",
         "",
         "alarms follow a ProviderConfig that exists no more",
         (_OF_SESSIONS,),
@@ -419,7 +419,7 @@ PROVIDER_QUOTA = (
     Mutation(
         "a config that was deleted meanwhile counts",
         _SESSIONS,
-        "                quotas.allowances.forget(config.uid)\n",
+        "                quotas.forget_config(config.uid)\n",
         "                pass\n",
         "alarms follow a ProviderConfig that exists no more",
         (_OF_SESSIONS,),

@@ -208,8 +208,8 @@ LEADING = (
     Mutation(
         "what hangs counts for its share",
         "queueing/queue.py",
-        "            self._shares.pop(key, None)\n            self._changed.notify_all()\n",
-        "            self._changed.notify_all()\n",
+        "            self._shares.pop(key, None)\n            self._held.discard(key)\n            self._ch",
+        "            self._held.discard(key)\n            self._ch",
         "six reconciles that hang stop a namespace",
         QUEUE,
     ),

@@ -32,6 +32,7 @@ from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
 from tests.mutants.provider_quota import PROVIDER_QUOTA
 from tests.mutants.provider_readings import PROVIDER_READINGS
+from tests.mutants.provider_slots import PROVIDER_SLOTS
 from tests.mutants.provider_successors import FUNCTION_SUCCESSORS, PROVIDER_SUCCESSORS
 from tests.mutants.provider_sweep import PROVIDER_SWEEP
 from tests.mutants.runtime import RUNTIME
@@ -116,6 +117,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_QUOTA,
             *PROVIDER_READINGS,
             *PROVIDER_SHARDS,
+            *PROVIDER_SLOTS,
             *PROVIDER_SUCCESSORS,
             *PROVIDER_SWEEP,
         ),

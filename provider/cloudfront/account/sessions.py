@@ -434,7 +434,7 @@ class Accounts:
         for shared in self._shared.values():
             if shared is not but and uid in shared.used_by:
                 shared.used_by.remove(uid)
-                shared.memory.quotas.allowances.forget(uid)
+                shared.memory.quotas.forget_config(uid)
                 shared.left_at = self.clock.now()
 
     def _forget_accounts(self) -> None:
@@ -580,7 +580,7 @@ class Accounts:
         with self._lock:
             if self._went(config.uid):
                 # It was deleted meanwhile.
-                quotas.allowances.forget(config.uid)
+                quotas.forget_config(config.uid)
 
 
 def _may_change_account(config: ResolvedConfig, spec: ProviderConfigSpec) -> bool:

@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.queueing import urgency
+from edgetenants_runtime.queueing.urgency import Urgency
 from provider.cloudfront.aws.errors import PAUSED, AwsError, ErrorClass
 
 __all__ = ["MOST", "Answers", "SharedReads"]
@@ -43,6 +45,8 @@ class _Kept:
 class _Question:
     """A request in progress."""
 
+    urgency: Urgency
+    """The highest of those who wait for it."""
     over: threading.Event = field(default_factory=threading.Event)
     answer: _Kept | None = None
     failure: AwsError | None = None
@@ -78,14 +82,17 @@ class Answers:
                     return answer
                 question, mine = self._asked.get(what), False
                 if question is None:
-                    question, mine = self._asked.setdefault(what, _Question()), True
+                    question, mine = self._asked.setdefault(what, _question()), True
+                # It may wait for the account's rate, behind what is less urgent than this worker.
+                question.urgency.raise_to(urgency.current().priority)
             if mine:
                 return self._ask(what, question, ask, lasts)
             _wait(what, question)
-            if question.answer is not None:
+            if question.answer is not None and not question.outdated:
                 told: T = question.answer.answer
                 return told
-            # It failed for a reason of the other worker, such as its credentials or its deadline.
+            # It began before something newer was noted. Or it failed for a reason of the other worker, such
+            # as its credentials or its deadline.
 
     def note(self, what: Hashable, answer: object, seconds: float) -> None:
         """Cache a response that came with another call."""
@@ -134,7 +141,8 @@ class Answers:
         self, what: Hashable, question: _Question, ask: Callable[[], T], lasts: Callable[[T], float]
     ) -> T:
         try:
-            answer = ask()
+            with urgency.within(question.urgency):
+                answer = ask()
         except AwsError as error:
             question.failure = error
             raise
@@ -181,6 +189,12 @@ class SharedReads:
 
 def _lasts(answer: object) -> float:
     return 0.0 if answer is None else _SHARED_SECONDS
+
+
+def _question() -> _Question:
+    """One of the current worker."""
+    mine = urgency.current()
+    return _Question(Urgency(mine.priority, mine.held))
 
 
 def _wait(what: Hashable, question: _Question) -> None:

@@ -18,6 +18,9 @@ __all__ = ["Quotas", "Reading", "Wake"]
 _VALID: Final = 10.0
 """Sweep intervals after which the number of the last complete list is too old."""
 
+_ASKED_SECONDS: Final = 3600.0
+"""After this, a config may have a warning although no number has changed; see Allowances.warn."""
+
 Wake = Callable[[Iterable[Waiting]], None]
 """Reconciles resources that wait for room."""
 
@@ -42,6 +45,10 @@ class Quotas:
         self._wake: Wake = wake or (lambda _: None)
         self._lines = {quota: Line(clock) for quota in Quota}
         self.allowances = Allowances(clock)
+        self._clock = clock
+        self._asked: dict[str, tuple[tuple[int | None, ...], float]] = {}
+        """By the uid of a provider config: the numbers for which it had its warnings, and until when that
+        counts. What configs say has not changed since."""
 
     # For the creations.
 
@@ -88,8 +95,15 @@ class Quotas:
 
     def allow(self, uid: str, key: ProviderConfigKey, says: Mapping[Quota, int]) -> None:
         """Note what a provider config says of the quotas."""
-        for quota in self.allowances.allow(uid, key, says):
+        raised = self.allowances.allow(uid, key, says)
+        self._asked = {}
+        for quota in raised:
             self._call(self._lines[quota].raised())
+
+    def forget_config(self, uid: str) -> None:
+        """See Allowances.forget."""
+        self.allowances.forget(uid)
+        self._asked = {}
 
     # Reports.
 
@@ -98,8 +112,18 @@ class Quotas:
         for quota, line in self._lines.items():
             yield Reading(quota, line.used, self.allowances.of_account(quota).number, line.waiting)
 
-    def warnings(self, uid: str) -> Iterator[str]:
-        """The warnings that the provider config with this uid has now, as messages."""
+    def warnings(self, uid: str) -> list[str]:
+        """The warnings that the provider config with this uid has now, as messages. Each reconcile asks, and
+        the answer takes a look at all configs of the account."""
+        # What configs say may change meanwhile, and then this answer is noted in vain.
+        asked, used, now = self._asked, tuple(line.used for line in self._lines.values()), self._clock.now()
+        before, until = asked.get(uid, ((), 0.0))
+        if before == used and now < until:
+            return []
+        asked[uid] = (used, now + _ASKED_SECONDS)
+        return list(self._warnings(uid))
+
+    def _warnings(self, uid: str) -> Iterator[str]:
         for quota, line in self._lines.items():
             used = line.used
             allowed = self.allowances.warn(uid, quota, used)

@@ -11,9 +11,10 @@ refuses the lists, or where the account's rate makes a sweep too long.
 While resources wait for CloudFront, such as for the end of a roll-out, the tenants are listed more often, as
 long as that costs less than a Get for each of these resources (inventory.py).
 
-The sweeps have their own threads, so they wait for no worker. A throttled list does not keep its thread, and
-namespaces take turns at the threads. Besides, whatever becomes of the sweeps, a watchdog has all tenants
-polled whose last list is too old.
+The sweeps have their own threads, so they wait for no worker. Their requests have the priority of drift: a
+page replaces the polls of many tenants, and changes leave a tenth of the account's rate to it at least. A
+throttled list does not keep its thread, and namespaces take turns at the threads. Besides, whatever becomes
+of the sweeps, a watchdog has all tenants polled whose last list is too old.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ import structlog
 
 from edgetenants_runtime.clock import Clock, pause
 from edgetenants_runtime.managed import ProviderConfigKey
-from edgetenants_runtime.queueing.queue import WorkQueue
+from edgetenants_runtime.queueing import urgency
+from edgetenants_runtime.queueing.queue import Priority, WorkQueue
+from edgetenants_runtime.queueing.urgency import Urgency
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.state.observed import ObservedTenant
@@ -227,7 +230,8 @@ class Sweeps:
         seconds = self._interval
         try:
             if self._is_worth_it(known):
-                seconds = self._sweep(known)
+                with urgency.within(Urgency(Priority.DRIFT)):
+                    seconds = self._sweep(known)
             else:
                 self._end(known)
         except BaseException as error:  # noqa: BLE001 - no exception may stop the sweeps, not even SystemExit

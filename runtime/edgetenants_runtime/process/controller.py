@@ -23,8 +23,10 @@ from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, Provide
 from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
 from edgetenants_runtime.process.stacks import stack_of
 from edgetenants_runtime.providerconfigs import ProviderConfigs
+from edgetenants_runtime.queueing import urgency
 from edgetenants_runtime.queueing.following import Course, Following
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
+from edgetenants_runtime.queueing.urgency import Urgency
 from edgetenants_runtime.reconcile.reconciler import Reconciler
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.reconcile.unsettled import awaits, news
@@ -374,8 +376,7 @@ class Controller:
         self._instruments.reconciles.began()
         try:
             self._instruments.resources.before(mr)
-            with deadline.within(self._limits.timeout, self._clock):
-                outcome = self._reconciler.reconcile(mr)
+            outcome = self._in_context(mr)
             result = _result(outcome)
             return outcome
         finally:
@@ -385,6 +386,12 @@ class Controller:
             if reconcile.overdue:
                 took = round(self._clock.now() - began, 1)
                 _log.warning("a reconcile that exceeded its timeout has ended", seconds=took)
+
+    def _in_context(self, mr: Managed) -> Outcome:
+        """Reconcile with the deadline and the urgency, which clients read."""
+        urgent = Urgency(self.queue.priority_of(mr.key), partial(self.queue.hold, mr.key))
+        with deadline.within(self._limits.timeout, self._clock), urgency.within(urgent):
+            return self._reconciler.reconcile(mr)
 
     def _let_go(self, key: ObjectKey, uid: str) -> None:
         self.queue.remove(key)

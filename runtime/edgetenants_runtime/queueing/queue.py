@@ -14,6 +14,9 @@ Within a priority, the shares (namespaces) are served in turn. A share gets anot
 workers are free than it has: the first share gets half of them, the next half of the rest, and so on. A share
 without a worker finds a free one, unless there are as many busy shares as halvings. While the keys of other
 shares take all workers, a share has one worker, whatever the priority of its keys.
+
+Work may have to wait in its worker, for example for the rate of its account. While drift and polls that wait
+hold half of the workers, they leave a quarter of all workers to changes and deletions (`WorkQueue.hold`).
 """
 
 from __future__ import annotations
@@ -141,6 +144,10 @@ class WorkQueue(Generic[Key]):
     """The number of keys of other priorities that are served in a row while one of this priority waits. So
     polls have at least a fifth of the reconciles. Of several priorities whose turn it is, the lowest goes
     first. If all keys of a priority belong to shares that get no further worker at present, it waits on."""
+    HELD = 1 / 2
+    """The part of the workers from which on drift and polls leave others free, if they wait in so many."""
+    KEPT = 1 / 4
+    """The part of the workers that they leave free then."""
     FIRST_RETRY = 1.0
     """Seconds. Each further back-off of a key is twice as long, up to LONGEST_RETRY."""
     LONGEST_RETRY = 60.0
@@ -161,6 +168,10 @@ class WorkQueue(Generic[Key]):
         self._share, self._workers = share, workers
         self._shares: dict[Key, Hashable] = {}
         """The shares of the keys in processing, except those that were set aside."""
+        self._priorities: dict[Key, Priority] = {}
+        """The priorities of the keys in processing."""
+        self._held: set[Key] = set()
+        """The keys among them whose drift or poll waits in its worker."""
         self._changed = threading.Condition()
         self._ready: dict[Priority, Lane[Key]] = {p: Lane(share) for p in Priority}
         self._processing: dict[Key, float] = {}
@@ -232,24 +243,40 @@ class WorkQueue(Generic[Key]):
         with self._changed:
             while True:
                 self._promote_due()
-                key = self._pick()
-                if key is not None:
-                    self._start(key)
-                    return key
+                picked = self._pick()
+                if picked is not None:
+                    self._start(*picked)
+                    return picked[0]
                 if self._stopping or not block:
                     return None
                 self._wait()
+
+    def priority_of(self, key: Key) -> Priority:
+        """The priority of the key's processing; that of a change if it is not in processing."""
+        with self._changed:
+            return self._priorities.get(key, Priority.CHANGE)
+
+    def hold(self, key: Key, held: bool) -> None:
+        """The key's processing begins or ends to wait in its worker."""
+        with self._changed:
+            if not held:
+                self._go_on(key)
+            elif key in self._shares and self._priorities[key] <= Priority.DRIFT:
+                self._held.add(key)
 
     def set_aside(self, key: Key) -> None:
         """The key's processing takes too long; it no longer counts for its share."""
         with self._changed:
             self._shares.pop(key, None)
+            self._held.discard(key)
             self._changed.notify_all()
 
     def done(self, key: Key) -> None:
         """The key's processing ended; if it was added meanwhile, it is ready again."""
         with self._changed:
             self._shares.pop(key, None)
+            self._priorities.pop(key, None)
+            self._held.discard(key)
             started = self._processing.pop(key, None)
             if started is not None:
                 self._tally.ended(self._real.now() - started)
@@ -328,14 +355,14 @@ class WorkQueue(Generic[Key]):
             for key, priority in delays.pop_due():
                 self._make_ready(key, priority)
 
-    def _pick(self) -> Key | None:
-        full = self._full()
+    def _pick(self) -> tuple[Key, Priority] | None:
+        full, lowest = self._full(), self._lowest()
         overdue = [p for p, most in self.PASSED_OVER.items() if self._passed_over[p] >= most]
         for priority in (*sorted(overdue), *reversed(Priority)):
-            key = self._ready[priority].take(full)
+            key = self._ready[priority].take(full) if priority >= lowest else None
             if key is not None:
                 self._count_passed_over(priority)
-                return key
+                return key, priority
         return None
 
     def _count_passed_over(self, served: Priority) -> None:
@@ -350,9 +377,28 @@ class WorkQueue(Generic[Key]):
         free, counts = self._workers - len(self._shares), Counter(self._shares.values())
         return frozenset(share for share, count in counts.items() if count >= free)
 
-    def _start(self, key: Key) -> None:
+    def _lowest(self) -> Priority:
+        """The lowest priority that gets a worker at present."""
+        if self._workers is None or not self._is_much_held(self._workers):
+            return Priority.POLL
+        kept = int(self._workers * self.KEPT)
+        return Priority.DELETION if self._workers - len(self._shares) <= kept else Priority.POLL
+
+    def _is_much_held(self, workers: int) -> bool:
+        return len(self._held) >= max(1.0, workers * self.HELD)
+
+    def _go_on(self, key: Key) -> None:
+        if key not in self._held:
+            return
+        withheld = self._lowest() > Priority.POLL
+        self._held.discard(key)
+        if withheld:
+            self._changed.notify_all()
+
+    def _start(self, key: Key, priority: Priority) -> None:
         now = self._real.now()
         self._processing[key] = now
+        self._priorities[key] = priority
         self._shares[key] = self._share(key)
         self._tally.started(now - self._added.pop(key, now))
         self._delays.discard(key)

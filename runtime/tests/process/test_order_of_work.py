@@ -19,6 +19,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG, Controller, Instruments, Limits
 from edgetenants_runtime.process.controller import by_provider_config as config_of
 from edgetenants_runtime.process.metrics import Metrics
+from edgetenants_runtime.queueing import urgency
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.testing import TOYS
@@ -334,6 +335,23 @@ def test_what_follows_a_deletion_or_a_repair_has_the_priority_of_that(stage: Sta
     assert reconciled(stage, key, REPAIRED, FOLLOWED) is Priority.DRIFT
     stage.tell(toy("a", status=SETTLED, deletionTimestamp=GONE))
     assert reconciled(stage, key, Outcome(Next.AFTER, 5.0, made=Priority.DELETION)) is Priority.DELETION
+
+
+def test_a_client_knows_how_urgent_its_reconcile_is_and_says_when_it_waits(stage: Stage) -> None:
+    keys = [stage.tell(toy("a", status=SETTLED), listed=True), stage.tell(toy("b"))]
+    seen = []
+
+    def reconcile(mr: Managed) -> Outcome:
+        with urgency.waiting():
+            seen.append((mr.key, urgency.current().priority, set(stage.queue._held)))
+        assert not stage.queue._held
+        return POLLED
+
+    reconciler: Any = stage.controller._reconciler
+    reconciler.reconcile = reconcile
+    stage.run(1)
+    assert seen == [(keys[1], Priority.CHANGE, set()), (keys[0], Priority.POLL, {keys[0]})]
+    assert urgency.current().priority is Priority.CHANGE, "what is no reconcile"
 
 
 def test_an_unforeseen_error_keeps_the_priority(stage: Stage) -> None:

@@ -4,6 +4,7 @@ import itertools
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -478,3 +479,92 @@ def test_a_worker_that_waits_gets_what_its_share_may_have_again(bounded: WorkQue
     bounded.done("busy/1")
     worker.join(5)
     assert got == ["busy/2"]
+
+
+# Work that waits in its worker.
+
+
+def held(queue: WorkQueue[str], *, low: int, high: int = 0) -> list[str]:
+    """Have so many keys in processing, each of which waits in its worker."""
+    for number in range(low):
+        queue.add(f"low{number}/a", Priority.POLL)
+    for number in range(high):
+        queue.add(f"high{number}/a")
+    keys = [str(queue.get(block=False)) for _ in range(low + high)]
+    for key in keys:
+        queue.hold(key, True)
+    return sorted(keys, reverse=True)
+
+
+@pytest.fixture
+def sixteen(clock: FakeClock) -> WorkQueue[str]:
+    return WorkQueue(clock, Middle(), share=lambda key: key.split("/")[0], workers=16)
+
+
+def free_for(queue: WorkQueue[str], priority: Priority) -> int:
+    """How many of the other workers get a key of another share."""
+    others = (queue._workers or 0) - len(queue.processing)
+    for number in range(16):
+        queue.add(f"more{number}/a", priority)
+    return sum(queue.get(block=False) is not None for _ in range(others))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "priority", "free"),
+    [
+        (8, 0, Priority.POLL, 4),
+        (8, 0, Priority.DRIFT, 4),
+        (8, 0, Priority.DELETION, 8),
+        (8, 0, Priority.CHANGE, 8),
+        (7, 0, Priority.POLL, 9),
+        (8, 4, Priority.POLL, 0),
+        (8, 4, Priority.CHANGE, 4),
+        (0, 12, Priority.POLL, 4),
+    ],
+)
+def test_polls_that_wait_leave_a_quarter_of_the_workers_to_changes(
+    sixteen: WorkQueue[str], low: int, high: int, priority: Priority, free: int
+) -> None:
+    held(sixteen, low=low, high=high)
+    assert free_for(sixteen, priority) == free
+
+
+@pytest.mark.parametrize("ends", ["goes on", "done", "set aside"])
+def test_polls_get_all_workers_again_when_the_others_wait_no_more(sixteen: WorkQueue[str], ends: str) -> None:
+    low = held(sixteen, low=8, high=4)
+    sixteen.add("more/a", Priority.POLL)
+    assert sixteen.get(block=False) is None
+    found: list[str | None] = []
+    worker = threading.Thread(target=lambda: found.append(sixteen.get()), daemon=True)
+    worker.start()
+    match ends:
+        case "goes on":
+            sixteen.hold(low[0], False)
+            assert sixteen.priority_of(low[0]) is Priority.POLL
+        case "done":
+            sixteen.done(low[0])
+            sixteen.hold(low[0], True)
+            assert sixteen.priority_of(low[0]) is Priority.CHANGE, "as that of what is in no worker"
+        case _:
+            sixteen.set_aside(low[0])
+            sixteen.hold(low[0], True)
+    worker.join(5)
+    assert found == ["more/a"]
+
+
+@pytest.mark.parametrize("ends", [WorkQueue.done, WorkQueue.set_aside])
+def test_what_has_ended_waits_no_more(sixteen: WorkQueue[str], ends: Callable[..., None]) -> None:
+    low = held(sixteen, low=8, high=4)
+    ends(sixteen, low[0])
+    sixteen.hold(low[0], True)
+    sixteen.add("change/a")
+    assert sixteen.get(block=False) == "change/a"
+    sixteen.add("more/a", Priority.POLL)
+    assert sixteen.get(block=False) == "more/a", "seven wait"
+
+
+def test_few_workers_wait_as_they_like(clock: FakeClock) -> None:
+    for workers in (1, 2, 3):
+        queue: WorkQueue[str] = WorkQueue(clock, Middle(), share=lambda key: key, workers=workers)
+        held(queue, low=workers - 1)
+        assert free_for(queue, Priority.POLL) == 1

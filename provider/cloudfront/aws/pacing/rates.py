@@ -55,14 +55,18 @@ class _Bucket:
     def rate(self) -> float:
         return min((rate for rate in self.rates.values() if rate is not None), default=DEFAULT_RATE)
 
-    def waits(self, now: float) -> float:
-        """Return the seconds until there is a token for one more call."""
-        waiting = self._paid(now) - now
+    def waits(self, now: float, calls: int = 1) -> float:
+        """Return the seconds until there are tokens for so many calls."""
+        waiting = self._paid(now) + (calls - 1) / self.rate - now
         return waiting if waiting > _NOTHING else 0.0
 
     def take(self, now: float) -> None:
         """Take that token."""
         self.paid_until = self._paid(now)
+
+    def give_back(self) -> None:
+        """A call took a token and is not made."""
+        self.paid_until -= 1 / self.rate
 
     def _paid(self, now: float) -> float:
         burst = max(_BURST_SECONDS, 1 / self.rate)
@@ -96,30 +100,46 @@ class Rates:
         """Return the account's requests per second."""
         return self._buckets[service].rate
 
-    def check(self, service: str, operation: str, config: str, now: float) -> Held:
-        """Return how long a call would have to wait.
+    def check(self, service: str, operation: str, config: str, now: float, before: int = 0) -> Held:
+        """Return how long a call would have to wait, after `before` other calls of the account.
 
         Raises:
             AwsError: too long for a worker; the code is Paused, and `after` is set.
         """
         account, share = self._buckets[service], self._share(service, config)
-        held = Held(account.waits(now), share.waits(now) if share else 0.0)
+        held = Held(account.waits(now, before + 1), share.waits(now) if share else 0.0)
         if share and held.share > LONGEST_WAIT:
             raise self.refusal(service, operation, config, held.share)
         if held.account > LONGEST_WAIT:
-            raise _refusal(operation, account.rate, f"{service} for this account", held.account)
+            raise self.refusal_of_account(service, operation, held.account)
         return held
 
-    def take(self, service: str, config: str, now: float) -> None:
-        """A call is made, after the wait that `check` returned."""
+    def waits(self, service: str, now: float, calls: int = 1) -> float:
+        """Return the seconds until the account's rate permits so many calls."""
+        return self._buckets[service].waits(now, calls)
+
+    def take(self, service: str, now: float) -> None:
+        """A call of the account is made."""
         self._buckets[service].take(now)
+
+    def take_share(self, service: str, config: str, now: float) -> None:
+        """A call of a config is made, after the wait that `check` returned."""
         if share := self._share(service, config):
             share.take(now)
+
+    def give_back_share(self, service: str, config: str) -> None:
+        """That call is not made."""
+        if share := self._share(service, config):
+            share.give_back()
 
     def refusal(self, service: str, operation: str, config: str, after: float) -> AwsError:
         """Return the error of a call that does not wait in its worker for its config's share."""
         rate = self._shares[service, config].rate
         return _refusal(operation, rate, f"{service} with this ProviderConfig", after)
+
+    def refusal_of_account(self, service: str, operation: str, after: float) -> AwsError:
+        """Return the error of a call that waits no longer in its worker for the account's rate."""
+        return _refusal(operation, self._buckets[service].rate, f"{service} for this account", after)
 
     def _share(self, service: str, config: str) -> _Bucket | None:
         """The bucket of a namespaced config that sets a lower rate than the account's."""

@@ -1,10 +1,11 @@
 """The pace of one account: the rates that provider configs set, and what AWS permits of each operation.
 
 AWS limits requests by operation and account, and publishes no numbers for CloudFront. `rates.py` keeps the
-account below the rates that its provider configs set. When AWS throttles an operation, the provider spaces
-its calls for the whole account, at the rate that AWS is found to permit (`permitted_rate.py`). Other
-operations continue, so throttled creations of one team do not delay the changes of another. The namespaces
-take turns (`turns.py`), and a list goes on until its end (`list_turns.py`).
+account below the rates that its provider configs set; calls that wait for that get their slots by priority
+and namespace (`slots.py`). When AWS throttles an operation, the provider spaces its calls for the whole
+account, at the rate that AWS is found to permit (`permitted_rate.py`). Other operations continue, so
+throttled creations of one team do not delay the changes of another. The namespaces take turns (`turns.py`),
+and a list goes on until its end (`list_turns.py`).
 
 A call waits for a short time in its worker if there is a place (`waiting_places.py`). Otherwise it fails with
 Paused, and the queue repeats its reconcile.
@@ -15,19 +16,32 @@ All times are on the injected clock. Nothing here is needed for correctness.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.clock import pause as wait
+from edgetenants_runtime.queueing import urgency
+from edgetenants_runtime.queueing.queue import Priority
+from edgetenants_runtime.queueing.urgency import Urgency
 from provider.cloudfront.aws import operations
 from provider.cloudfront.aws.circuits import STS, USUAL_WORKERS, circuits
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.pacing import turns
 from provider.cloudfront.aws.pacing.list_turns import ListTurns
-from provider.cloudfront.aws.pacing.rates import Rates
+from provider.cloudfront.aws.pacing.rates import LONGEST_WAIT, Rates
+from provider.cloudfront.aws.pacing.slots import Call, Slots
 from provider.cloudfront.aws.pacing.turns import Turns
 from provider.cloudfront.aws.pacing.waiting_places import For, WaitingPlaces
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = ["Pace"]
+
+_OF_STS: Final = Urgency(Priority.CHANGE)
+"""All other calls of a config wait for its credentials."""
 
 
 class Pace:
@@ -42,6 +56,8 @@ class Pace:
         self._lock = threading.Lock()
         self._places = places or WaitingPlaces(0)
         self._rates = Rates()
+        self._slots: defaultdict[str, Slots] = defaultdict(Slots)
+        """By service."""
         self.circuits = circuits(workers)
         """By service."""
         self._turns: dict[str, Turns | ListTurns] = {}
@@ -52,11 +68,13 @@ class Pace:
         namespaced."""
         with self._lock:
             self._rates.limit(service, config, rate, of_team=of_team)
+            self._look()
 
     def forget(self, config: str) -> None:
         """Drop a provider config's rates: it is for another account now, or is being read again."""
         with self._lock:
             self._rates.forget(config)
+            self._look()
 
     def rate(self, service: str) -> float:
         """Return the requests per second that the provider may send for this account."""
@@ -79,7 +97,8 @@ class Pace:
         """
         with self._lock:
             # First: a call that fails must not use up a turn.
-            self._rates.check(service, operation, config, self._clock.now())
+            now = self._clock.now()
+            self._rates.check(service, operation, config, now, self._before(service))
             asked = self._of(operation)
             # Where AWS permits more than the account's rate, calls are only kept from a burst.
             in_turns = asked.rate < self._rates.rate(service)
@@ -142,21 +161,96 @@ class Pace:
     def _pay(
         self, service: str, operation: str, config: str, spaced: Turns | ListTurns | None = None
     ) -> float:
+        began = self._clock.now()
+        with self._share(service, operation, config):
+            self._have_slot(service, operation)
         with self._lock:
             now = self._clock.now()
-            held = self._rates.check(service, operation, config, now)
-            placed = held.share > 0 and self._places.take(For.SHARE)
-            if held.share > 0 and not placed:
-                raise self._rates.refusal(service, operation, config, held.share)
-            self._rates.take(service, config, now)
-            waiting = max(held.longest, spaced.space(now) if spaced else 0.0)
+            waiting = spaced.space(now) if spaced else 0.0
+        if waiting > 0:
+            wait(self._clock, waiting)
+        return now - began
+
+    # The share of a namespaced provider config.
+
+    @contextmanager
+    def _share(self, service: str, operation: str, config: str) -> Iterator[None]:
+        """Take of it, wait for it, and give it back if the call is not made."""
+        with self._lock:
+            now = self._clock.now()
+            seconds = self._rates.check(service, operation, config, now, self._before(service)).share
+            placed = seconds > 0 and self._places.take(For.SHARE)
+            if seconds > 0 and not placed:
+                raise self._rates.refusal(service, operation, config, seconds)
+            self._rates.take_share(service, config, now)
         try:
-            if waiting > 0:
-                wait(self._clock, waiting)
+            if seconds > 0:
+                wait(self._clock, seconds)
         finally:
             if placed:
                 self._places.leave(For.SHARE)
-        return held.longest
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._rates.give_back_share(service, config)
+            raise
+
+    # The slots of the account.
+
+    def _have_slot(self, service: str, operation: str) -> None:
+        """Take a slot of the account's rate, or wait for one."""
+        urgent = _urgency(service)
+        namespace = turns.caller()
+        with self._lock:
+            slots, now = self._slots[service], self._clock.now()
+            if not slots and not self._rates.waits(service, now):
+                self._rates.take(service, now)
+                slots.had(urgent.priority, namespace)
+                return
+        with urgency.waiting(), self._lock:
+            call = Call(urgent, namespace, threading.Condition(self._lock))
+            slots.put(call)
+            try:
+                self._await_slot(service, operation, call)
+            finally:
+                slots.leave(call)
+
+    def _await_slot(self, service: str, operation: str, call: Call) -> None:
+        """Under the lock, which is not held during the waits. One call watches the time for all."""
+        slots, now = self._slots[service], self._clock.now()
+        until = now + LONGEST_WAIT
+        while True:
+            self._hand_out(service, now)
+            if call.has_slot:
+                return
+            if now >= until:
+                after = self._rates.waits(service, now, slots.latest(call.priority, call.namespace))
+                raise self._rates.refusal_of_account(service, operation, after)
+            slots.watch = slots.watch or call
+            seconds = self._rates.waits(service, now)
+            self._clock.wait(call.told, min(until, now + seconds) if slots.watch is call else until)
+            now = self._clock.now()
+
+    def _hand_out(self, service: str, now: float) -> None:
+        slots = self._slots[service]
+        while slots and not self._rates.waits(service, now):
+            self._rates.take(service, now)
+            call = slots.next()
+            call.has_slot = True
+            call.told.notify()
+
+    def _before(self, service: str) -> int:
+        return self._slots[service].before(_urgency(service).priority, turns.caller())
+
+    def _look(self) -> None:
+        """The rates have changed."""
+        for slots in self._slots.values():
+            slots.look()
+
+
+def _urgency(service: str) -> Urgency:
+    return _OF_STS if service == STS else urgency.current()
 
 
 def _throttled(operation: str, after: float) -> AwsError:

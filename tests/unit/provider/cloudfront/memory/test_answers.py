@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
+from edgetenants_runtime.queueing import urgency
+from edgetenants_runtime.queueing.queue import Priority
+from edgetenants_runtime.queueing.urgency import Urgency
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory import answers
 from provider.cloudfront.memory.account_memory import AccountMemory
@@ -168,6 +171,45 @@ def test_an_answer_that_was_forgotten_meanwhile_is_not_kept(workers):
     slow.go_on.set()
     assert running.result(10) == "old"
     assert of.get("x", lambda: "new", kept) == "new"
+
+
+@pytest.mark.parametrize("first", ["forgotten", "joined"])
+def test_a_worker_that_shares_an_outdated_call_asks_again(workers, first):
+    of, slow = Answers(FakeClock()), Slow("old")
+    running = workers.submit(of.get, "x", slow, kept)
+    assert slow.begun.wait(10)
+    if first == "forgotten":
+        of.forget("x")
+    sharing = workers.submit(of.get, "x", lambda: "new", kept)
+    _await_follower(of)
+    if first == "joined":
+        of.forget("x")
+    slow.go_on.set()
+    assert running.result(10) == "old"
+    assert sharing.result(10) == "new"
+    assert of.last("x") == "new"
+
+
+def test_a_call_is_as_urgent_as_the_most_urgent_worker_that_waits_for_it(workers):
+    of, slow, seen = Answers(FakeClock()), Slow("told"), []
+
+    def ask():
+        seen.append(urgency.current())
+        return slow()
+
+    def poll():
+        with urgency.within(Urgency(Priority.POLL)):
+            of.get("x", ask, kept)
+            return urgency.current().priority
+
+    running = workers.submit(poll)
+    assert slow.begun.wait(10)
+    assert seen[0].priority is Priority.POLL
+    workers.submit(of.get, "x", ask, kept)
+    _await_follower(of)
+    assert seen[0].priority is Priority.CHANGE
+    slow.go_on.set()
+    assert running.result(10) is Priority.POLL, "the rest of its work is as urgent as before"
 
 
 def test_one_failure_poisons_no_later_question(workers):

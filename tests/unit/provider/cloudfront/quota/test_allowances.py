@@ -176,6 +176,44 @@ class TestQuotas:
         ]
         assert list(quotas.warnings("u1")) == []
 
+    def test_all_configs_are_looked_at_once_until_something_changes(self, quotas, clock):
+        looks = []
+        warn = quotas.allowances.warn
+        quotas.allowances.warn = lambda *asked: looks.append(asked) or warn(*asked)
+
+        def number(uid="u1"):
+            del looks[:]
+            quotas.warnings(uid)
+            return len(looks)
+
+        quotas.allow("u1", SHARED, {TENANTS: 100})
+        quotas.counted(5, 5, 60.0)
+        assert [number(), number(), number("u2"), number("u2")] == [2, 0, 2, 0]
+        quotas.counted(95, 5, 60.0)
+        assert [number(), number()] == [2, 0]
+        quotas.allow("u2", SHARED, {})
+        assert [number(), number()] == [2, 0]
+        quotas.forget_config("u2")
+        assert [number(), number()] == [2, 0]
+        clock.advance(3600)
+        assert [number(), number()] == [2, 0]
+
+    def test_what_a_config_says_while_another_one_is_warned_counts(self, quotas):
+        quotas.allow("u1", SHARED, {TENANTS: 1000})
+        quotas.counted(95, 5, 60.0)
+        warn = quotas.allowances.warn
+
+        def slow(*asked):
+            found = warn(*asked)
+            if asked[1] == TENANTS:
+                quotas.allowances.warn = warn
+                quotas.allow("u2", SHARED, {TENANTS: 100})
+            return found
+
+        quotas.allowances.warn = slow
+        assert quotas.warnings("u1") == []
+        assert len(quotas.warnings("u1")) == 1
+
     def test_the_readings_are_what_is_known(self, quotas):
         quotas.counted(3, None, 60.0)
         self.refuse(quotas, waiting("shop", 0), waiting("bank", 1))

@@ -12,6 +12,8 @@ import structlog
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey, ProviderConfigKey
+from edgetenants_runtime.queueing import urgency
+from edgetenants_runtime.queueing.queue import Priority
 from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
@@ -134,6 +136,14 @@ def test_a_sweep_reads_every_page_and_the_groups_once(world):
     assert world.pages == 4
     assert world.tally == [(ACCOUNT, "complete", 25)]
     assert all(world.inventory.watch(follower(n), tenant(n), 600) for n in range(25))
+
+
+def test_a_list_goes_before_the_polls_that_it_replaces_and_after_changes(world):
+    seen = []
+    world.aws.next_marker = lambda marker: seen.append(urgency.current().priority) or marker
+    world.sweep()
+    assert seen
+    assert set(seen) == {Priority.DRIFT}
 
 
 def test_what_changed_and_what_is_missing_is_woken(world):

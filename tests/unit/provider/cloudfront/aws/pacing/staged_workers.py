@@ -86,6 +86,8 @@ class StagedClock:
         self._number = 0
         self._back = threading.Semaphore(0)
         self._stopped: list[threading.Semaphore] = []
+        self._told: dict[threading.Semaphore, threading.Lock] = {}
+        """Threads that wait on conditions; the locks are open once they are notified."""
         self._is_over = False
 
     def now(self) -> float:
@@ -97,18 +99,39 @@ class StagedClock:
         heapq.heappush(self._due, (max(when, self._now), self._number, what))
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
-        """Let others run until then. There are no notifications."""
-        assert deadline is not None, "waits for ever"
-        mine = threading.Semaphore(0)
-        self.at(deadline, lambda: self.run(mine))
-        self.stop(mine)
+        """Let others run until then, or until the condition is notified."""
+        mine, told = threading.Semaphore(0), threading.Lock()
+        told.acquire()
+        # As threading.Condition does; `play` looks for those that are notified.
+        condition._waiters.append(told)  # type: ignore[attr-defined]
+        condition.release()
+        self._told[mine] = told
+        if deadline is not None:
+            self.at(deadline, lambda: self._wake(mine))
+        try:
+            self.stop(mine)
+        finally:
+            condition.acquire()
+            with suppress(ValueError):
+                condition._waiters.remove(told)  # type: ignore[attr-defined]
+
+    def _wake(self, mine: threading.Semaphore) -> None:
+        if self._told.pop(mine, None) is not None:
+            self.run(mine)
+
+    def _notified(self) -> threading.Semaphore | None:
+        return next((mine for mine, told in self._told.items() if not told.locked()), None)
 
     def sleep(self, seconds: float) -> None:
         """This thread goes on after that time."""
-        self.wait(threading.Condition(), self._now + seconds)
+        condition = threading.Condition()
+        with condition:
+            self.wait(condition, self._now + seconds)
 
     def stop(self, mine: threading.Semaphore) -> None:
         """Let others run, until `run` lets this thread run again."""
+        if self._is_over:
+            raise Over
         self._stopped.append(mine)
         self._back.release()
         mine.acquire()
@@ -134,9 +157,14 @@ class StagedClock:
 
     def play(self, until: float) -> None:
         """Let time pass."""
-        while self._due and self._due[0][0] <= until:
-            self._now, _, what = heapq.heappop(self._due)
-            what()
+        while True:
+            if (mine := self._notified()) is not None:
+                self._wake(mine)
+            elif self._due and self._due[0][0] <= until:
+                self._now, _, what = heapq.heappop(self._due)
+                what()
+            else:
+                break
         self._now = until
 
 
