@@ -74,6 +74,8 @@ class ScriptedServer:
 def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body are two packets: else the second waits 40 ms until the client confirms the first.
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             query = dict(parse_qsl(urlparse(self.path).query))

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 
 from tests.integration.conftest import CACHE
@@ -127,6 +126,9 @@ def test_each_debian_package_has_its_copyright_file(built: Built) -> None:
 def test_the_sbom_is_valid_and_stands_beside_the_package_and_is_printed(
     built: Built, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # Takes a second, and every process of `make test` imports every test file.
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
     inside = built.contents[f"usr/share/sbom/{built.name}.cdx.json"]
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(inside.decode()) is None
     assert built.file.with_suffix(".cdx.json").read_bytes() == inside

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from xpkg import __main__ as command
 from xpkg.debian import Locked
@@ -38,6 +37,9 @@ def components(text: str) -> dict[str, Any]:
 
 
 def test_it_is_valid_against_the_schema() -> None:
+    # Takes a second, and every process of `make test` imports every test file.
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written()) is None
     assert (
         JsonStrictValidator(SchemaVersion.V1_6).validate_str(written().replace("SHA-256", "SHA")) is not None
