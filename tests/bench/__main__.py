@@ -5,8 +5,11 @@ Arguments select benchmarks: `python -m tests.bench emulator function cold-start
 Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of composition.Row], "rotations":
 [of rotation.Turn], "cold_starts": [of cold_start.ColdStart], "crowds": [of crowd.Crowd], "sweeps":
 [of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding], "soaks": [of
-soak.Soak], "configs": [of configs.Held], "records": [of
-records.Recorded]}.
+soak.Soak], "configs": [of configs.Held], "providers": [of whole_provider.WholeProvider], "throttled": [of
+throttling.Throttled], "throttled_fleets": [of throttling.ThrottledFleet], "scales": [of scale.Scale],
+"records": [of records.Recorded]}.
+
+`million` measures nothing: it prints the tables of a million tenants from the figures in million.py.
 """
 
 import json
@@ -21,10 +24,14 @@ from tests.bench import (
     emulator,
     function,
     lives,
+    million,
     records,
     rotation,
+    scale,
     soak,
     sweep,
+    throttling,
+    whole_provider,
 )
 from tests.bench.cold_start import ColdStart, cold_starts
 from tests.bench.environments import cache
@@ -36,15 +43,17 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
 }
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
 SWEEP, LIVES, SOAK, CONFIGS = "sweep", "lives", "soak", "configs"
+PROVIDER, THROTTLING, SCALE, MILLION = "provider", "throttling", "scale", "million"
 RECORDS = "records"
+OTHERS = (COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS, RECORDS)
+ALL = (*COMPARISONS, *OTHERS, PROVIDER, THROTTLING, SCALE, MILLION)
 
 
 def main(names: Sequence[str]) -> None:
-    all_ = (*COMPARISONS, COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS, RECORDS)
-    unknown = set(names) - {*all_}
+    unknown = set(names) - {*ALL}
     if unknown:
-        sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(all_)}")
-    chosen = set(names) or {*all_}
+        sys.exit(f"unknown benchmark {', '.join(sorted(unknown))}; benchmarks: {', '.join(ALL)}")
+    chosen = set(names) or {*ALL}
     compared = [c for name, measure in COMPARISONS.items() if name in chosen for c in measure()]
     composed = composition.rows() if COMPOSITION in chosen else []
     rotated = rotation.turns() if ROTATION in chosen else []
@@ -56,6 +65,10 @@ def main(names: Sequence[str]) -> None:
     soaked = soak.soaks() if SOAK in chosen else []
     opened = configs.held() if CONFIGS in chosen else []
     made = records.recorded() if RECORDS in chosen else []
+    ran = whole_provider.whole_providers() if PROVIDER in chosen else []
+    throttled = throttling.throttled() if THROTTLING in chosen else []
+    throttled_fleets = throttling.fleets() if THROTTLING in chosen else []
+    scaled = scale.scales() if SCALE in chosen else []
     report = cache() / "bench" / "report.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -70,6 +83,10 @@ def main(names: Sequence[str]) -> None:
         "soaks": [asdict(each) for each in soaked],
         "configs": [asdict(h) for h in opened],
         "records": [asdict(each) for each in made],
+        "providers": [asdict(each) for each in ran],
+        "throttled": [asdict(each) for each in throttled],
+        "throttled_fleets": [asdict(each) for each in throttled_fleets],
+        "scales": [asdict(each) for each in scaled],
     }
     report.write_text(json.dumps(figures, indent=2) + "\n")
     show_comparisons(compared)
@@ -81,6 +98,11 @@ def main(names: Sequence[str]) -> None:
     show_soaks(soaked)
     show_configs(opened)
     show_records(made)
+    show_providers(ran)
+    show_throttled(throttled, throttled_fleets)
+    show_scales(scaled)
+    if MILLION in chosen:
+        print(million.table())
     print(f"report: {report}")
 
 
@@ -168,6 +190,50 @@ def show_records(found: Iterable[records.Recorded]) -> None:
         print(f"  accepted after {r.written_seconds} s, of which Route 53's limit takes {r.least_seconds} s")
         print(f"  on all name servers after {r.seconds} s")
         print(f"  requests {r.requests}, of which {r.throttled} were throttled")
+
+
+def show_providers(found: Iterable[whole_provider.WholeProvider]) -> None:
+    for each in found:
+        print(f"the provider's process with {each.tenants} tenants; {each.empty_mib:.0f} MiB without tenants")
+        for stage in each.stages:
+            print(
+                f"  {stage.name}: {stage.memory_mib:.0f} MiB, CPU {stage.cpu_seconds:.1f} s in"
+                f" {stage.seconds:.0f} s, {stage.cpu_per_hour:.0f} s in an hour of AWS's clock"
+            )
+            print(f"    reads {stage.reads}, writes {stage.writes}, calls to AWS {stage.aws}")
+        print(
+            f"  standby: {each.standby_empty_mib:.0f} MiB without tenants, {each.standby_mib:.0f} with them"
+        )
+        ready, cpu = each.standby_ready_seconds, each.standby_cpu_seconds
+        print(f"  it has read all after {ready:.1f} s, CPU {cpu:.1f} s")
+        print(
+            f"  bytes for each tenant: object {each.object_bytes:.0f}, usage {each.usage_bytes:.0f},"
+            f" records {each.record_bytes:.0f}, in etcd {each.etcd_bytes:.0f}"
+        )
+
+
+def show_throttled(
+    found: Iterable[throttling.Throttled], fleets: Iterable[throttling.ThrottledFleet]
+) -> None:
+    for each in found:
+        part = f"{each.used:.0%} used, {each.refused:.1%} refused"
+        print(f"{each.rate:g} a second, {each.aws}, {each.name}: {part}")
+        print(f"  calls of a namespace: {each.least_served} to {each.most_served}")
+    for fleet in fleets:
+        print(
+            f"{fleet.rate:g} a second, the whole provider: {fleet.used:.0%} used, {fleet.refused:.1%} refused"
+        )
+
+
+def show_scales(found: Iterable[scale.Scale]) -> None:
+    for each in found:
+        print(
+            f"{each.tenants} tenants in {each.accounts} accounts: at rest {each.seconds:.0f} s after a start"
+        )
+        print(f"  each was reconciled after {each.seen_seconds:.0f} s; {each.calls}")
+        print(f"  {each.changed} had changed in Kubernetes, and as many in AWS")
+        print(f"  at rest: {each.rest}; writes to Kubernetes: {each.rest_writes}")
+        print(f"  writes to what had not changed: {each.unchanged_writes}; CPU {each.cpu_seconds:.0f} s")
 
 
 def show_comparisons(found: Iterable[Comparison]) -> None:

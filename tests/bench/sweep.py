@@ -8,12 +8,14 @@ All tenants differ: name, domain and parameters.
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from edgetenants_emulator.server import EmulatorServer
+from edgetenants_runtime.clock import FakeClock
 from tests.contract import in_process
 from tests.contract.emulated import Emulated
 from tests.contract.fleet import Fleet
@@ -68,6 +70,23 @@ def measure(name: str, tenants: int, *, lists: bool) -> Sweep:
         drift, seconds = repaired(fleet, drifted)
     reads = sum(count for operation, count in hour.items() if operation in READS)
     return Sweep(name, tenants, dict(hour), reads / tenants, dict(restart), drifted, dict(drift), seconds)
+
+
+class SteppingClock(FakeClock):
+    """For a single thread: while it waits, time passes, in AWS, too."""
+
+    def __init__(self, aws: Emulated) -> None:
+        super().__init__()
+        self._aws = aws
+
+    def wait(self, condition: threading.Condition, deadline: float | None) -> None:
+        """Let the time pass."""
+        del condition
+        assert deadline is not None
+        seconds = deadline - self.now()
+        if seconds > 0:
+            self.advance(seconds)
+            self._aws.admin("POST", "clock", {"step": seconds})
 
 
 @contextmanager

@@ -59,6 +59,9 @@ class Member(Reconciled):
 class Fleet:
     """The resources, their queue, and the sweeps."""
 
+    RECONCILE_SECONDS = 0.01
+    """What a reconcile takes on the virtual clock."""
+
     def __init__(
         self,
         aws: Emulated,
@@ -204,7 +207,7 @@ class Fleet:
         self.reconciles += 1
         outcome = member.reconcile()
         # A call takes time.
-        self.pass_time(0.01)
+        self.pass_time(self.RECONCILE_SECONDS)
         waits = outcome is not None and outcome.next is Next.AFTER
         self.wake(member, outcome.seconds if outcome and waits else 5.0)
 
