@@ -111,6 +111,8 @@ class Quotas(ApiModel):
     """Distribution tenants per account, 1 to 10000000. Unset: AWS's default, 10000."""
     connection_groups: QuotaValue | None = None
     """Connection groups per account, 1 to 10000000. Unset: AWS's default, 100."""
+    certificates: QuotaValue | None = None
+    """Certificates of ACM per account in us-east-1, 1 to 10000000. Unset: AWS's default, 2500."""
 
 
 class HostedZone(ApiModel):

@@ -20,8 +20,8 @@ FULL = ("False", "QuotaExceeded")
 ADVICE = (
     f"The account has {LIMIT} distribution tenants, and AWS's default quota is 10000. The account's owner "
     'must request an increase of "distribution tenants per account" in Service Quotas, or delete '
-    "distribution tenants that are not needed. Then the provider creates those that wait: namespaces take "
-    "turns, and within each the oldest comes first"
+    "distribution tenants that are not needed. Then the provider creates those that wait: first those that "
+    "served before; namespaces take turns, and within each the oldest comes first"
 )
 
 

@@ -314,10 +314,16 @@ class Accounts:
 
     @property
     def quotas(self) -> dict[str, tuple[Reading, ...]]:
-        """For each account, its quotas."""
+        """For each account, its quotas. An endpoint may claim to be any account, and a team may set one: it
+        counts only if no cluster-scoped config and no config with AWS's own endpoints is of that account."""
         with self._lock:
-            opened = {each.account.id: each.account for each in self._opened.values() if each.account}
-        return {id_: tuple(each.memory.quotas.readings()) for id_, each in opened.items() if id_}
+            used = {key: each for key, each in self._shared.items() if each.used_by}
+        # The last one of each account counts; without an endpoint of its own, the key begins with a blank.
+        ranked = sorted(
+            used, key=lambda key: (used[key].memory.quotas.allowances.is_of_all, key.startswith(" "), key)
+        )
+        best = {used[key].account: used[key].memory.quotas for key in ranked}
+        return {id_: tuple(each.readings()) for id_, each in best.items() if id_ != UNKNOWN_ACCOUNT}
 
     def gone(self, uid: str) -> None:
         """Forget a deleted provider config: its settings no longer apply to its account."""
@@ -574,7 +580,11 @@ class Accounts:
     def _allow(self, shared: _Shared, config: ResolvedConfig, spec: ProviderConfigSpec) -> None:
         """Outside the lock: resources that wait for room may be woken."""
         said = spec.quotas or Quotas()
-        numbers = {Quota.TENANTS: said.tenants, Quota.GROUPS: said.connection_groups}
+        numbers = {
+            Quota.TENANTS: said.tenants,
+            Quota.GROUPS: said.connection_groups,
+            Quota.CERTIFICATES: said.certificates,
+        }
         quotas = shared.memory.quotas
         quotas.allow(config.uid, config.key, {quota: each for quota, each in numbers.items() if each})
         with self._lock:

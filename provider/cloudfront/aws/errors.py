@@ -105,6 +105,7 @@ CODES: Final[Mapping[str, Verdict]] = {
     # Declared by the operations of ACM.
     "InvalidArgsException": _BROKEN,
     "InvalidArnException": _INVALID,
+    "LimitExceededException": Verdict(_C.QUOTA, _R.QUOTA_EXCEEDED),
     "ResourceNotFoundException": Verdict(_C.TERMINAL, _R.MISSING_CERTIFICATE),
     "ValidationException": _INVALID,
     # Declared by the operations of Route 53.

@@ -156,7 +156,7 @@ class QuotaReading(Protocol):
         ...
 
     @property
-    def waiting(self) -> int:
+    def waiting(self) -> int | None:
         """Resources that wait for room."""
         ...
 
@@ -417,7 +417,8 @@ def _of_quotas(accounts: Mapping[str, Iterable[QuotaReading]]) -> Iterator[Metri
     for account, readings in sorted(accounts.items()):
         for each in readings:
             allowed.add_metric([account, each.quota], each.allowed)
-            waiting.add_metric([account, each.quota], each.waiting)
+            if each.waiting is not None:
+                waiting.add_metric([account, each.quota], each.waiting)
             if each.used is not None:
                 used.add_metric([account, each.quota], each.used)
     yield from (used, allowed, waiting)

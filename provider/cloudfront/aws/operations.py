@@ -43,7 +43,7 @@ class Feature(StrEnum):
     SWEEPS = "Lists of all tenants"
     """Find out with one request per page of tenants whether any of them changed. Without this policy, the
     provider makes a request per tenant and poll interval."""
-    PENDING = "Lists of pending certificates"
+    PENDING = "Lists of pending certificates, and the number of all for the quota"
     """Find out with one request for all pending certificates whether any of them was issued. Without this
     policy, the provider makes a request for each of them, less and less often."""
     RECORDS = "DNS records in Route 53"

@@ -72,9 +72,15 @@ class Allowances:
         with self._lock:
             self._configs.pop(uid, None)
 
+    @property
+    def is_of_all(self) -> bool:
+        """Whether the account has a cluster-scoped config."""
+        with self._lock:
+            return bool(self._shared())
+
     def of_account(self, quota: Quota) -> Allowed:
-        """What the account has: the lowest number of its cluster-scoped configs. A team's config counts only
-        if all configs of the account are in its namespace."""
+        """What the account has: the lowest number of its cluster-scoped configs, or AWS's default. A team's
+        config changes nothing for others, as with rates."""
         with self._lock:
             return self._of_account(quota)
 
@@ -113,10 +119,7 @@ class Allowances:
         return [each for each in self._configs.values() if not each.key.namespace]
 
     def _of_account(self, quota: Quota) -> Allowed:
-        counting = self._shared()
-        if not counting and len({each.key.namespace for each in self._configs.values()}) == 1:
-            counting = list(self._configs.values())
-        said = [each.says[quota] for each in counting if quota in each.says]
+        said = [each.says[quota] for each in self._shared() if quota in each.says]
         return Allowed(min(said), is_default=False) if said else Allowed(PUBLISHED[quota], is_default=True)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from provider.cloudfront.aws.errors import AwsError, ErrorClass
+from provider.cloudfront.aws.errors import AwsError
 
 __all__ = ["NAMED", "PUBLISHED", "Quota", "is_about_one"]
 
@@ -23,15 +23,18 @@ class Quota(StrEnum):
 
     TENANTS = "tenants"
     GROUPS = "connection_groups"
+    CERTIFICATES = "certificates"
+    """Those of ACM in us-east-1. AWS does not say whether the ones that CloudFront requests count."""
 
 
-PUBLISHED: Final[Mapping[Quota, int]] = {Quota.TENANTS: 10_000, Quota.GROUPS: 100}
-"""AWS's defaults, which it raises on request (CloudFront Developer Guide, Quotas). Nothing is refused because
-of them."""
+PUBLISHED: Final[Mapping[Quota, int]] = {Quota.TENANTS: 10_000, Quota.GROUPS: 100, Quota.CERTIFICATES: 2_500}
+"""AWS's defaults, which it raises on request (CloudFront Developer Guide, Quotas; ACM User Guide, Quotas).
+Nothing is refused because of them."""
 
 NAMED: Final[Mapping[Quota, str]] = {
     Quota.TENANTS: "distribution tenants",
     Quota.GROUPS: "connection groups",
+    Quota.CERTIFICATES: "ACM certificates in us-east-1",
 }
 
 _OF_ONE: Final = re.compile(
@@ -42,5 +45,6 @@ _OF_ONE: Final = re.compile(
 
 
 def is_about_one(error: AwsError) -> bool:
-    """Whether the refusal of a creation is about this resource alone, as far as its message tells."""
-    return error.verdict.class_ is not ErrorClass.QUOTA or _OF_ONE.search(error.words) is not None
+    """Whether the refusal of a creation says nothing about room for others of its kind, as far as its code
+    and its message tell."""
+    return error.code != "EntityLimitExceeded" or _OF_ONE.search(error.words) is not None

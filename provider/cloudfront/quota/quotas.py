@@ -12,6 +12,7 @@ from provider.cloudfront.quota.allowances import Allowances
 from provider.cloudfront.quota.limits import NAMED, Quota
 from provider.cloudfront.quota.line import Answer, Line
 from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.use import Use
 
 __all__ = ["Quotas", "Reading", "Wake"]
 
@@ -33,7 +34,8 @@ class Reading:
     used: int | None
     """None if it is unknown."""
     allowed: int
-    waiting: int
+    waiting: int | None
+    """None if no creations wait in line for it."""
 
 
 class Quotas:
@@ -43,7 +45,8 @@ class Quotas:
         """Without `wake`, creations that AWS refuses do not wait in line."""
         self.in_line = wake is not None
         self._wake: Wake = wake or (lambda _: None)
-        self._lines = {quota: Line(clock) for quota in Quota}
+        self._lines = {quota: Line(clock) for quota in (Quota.TENANTS, Quota.GROUPS)}
+        self._certificates = Use(clock)
         self.allowances = Allowances(clock)
         self._clock = clock
         self._asked: dict[str, tuple[tuple[int | None, ...], float]] = {}
@@ -52,15 +55,15 @@ class Quotas:
 
     # For the creations.
 
-    def ask(self, quota: Quota, who: Waiting, *, waited: bool) -> Answer:
+    def ask(self, quota: Quota, who: Waiting, *, holder: bool, waited: bool) -> Answer:
         """See Line.ask."""
-        answer, called = self._lines[quota].ask(who, waited=waited)
+        answer, called = self._lines[quota].ask(who, holder=holder, waited=waited)
         self._call(called)
         return answer
 
-    def refused(self, quota: Quota, who: Waiting, words: str, *, for_all: bool) -> float:
+    def refused(self, quota: Quota, who: Waiting, words: str, *, for_all: bool, holder: bool) -> float:
         """See Line.refused."""
-        seconds, called = self._lines[quota].refused(who, words, for_all=for_all)
+        seconds, called = self._lines[quota].refused(who, words, for_all=for_all, holder=holder)
         self._call(called)
         return seconds
 
@@ -76,6 +79,10 @@ class Quotas:
         """See Line.left."""
         for line in self._lines.values():
             self._call(line.left(uid))
+
+    def expect(self, quota: Quota, namespace: str) -> None:
+        """See Line.expect."""
+        self._lines[quota].expect(namespace)
 
     def used_when_refused(self, quota: Quota) -> int | None:
         """See Line.used_when_refused."""
@@ -93,11 +100,15 @@ class Quotas:
         for quota, number in ((Quota.TENANTS, tenants), (Quota.GROUPS, groups)):
             self._call(self._lines[quota].counted(number, _VALID * interval))
 
+    def counted_certificates(self, number: int, valid: float) -> None:
+        """Note how many certificates a list shows, which counts for `valid` seconds."""
+        self._certificates.note(number, valid)
+
     def allow(self, uid: str, key: ProviderConfigKey, says: Mapping[Quota, int]) -> None:
         """Note what a provider config says of the quotas."""
         raised = self.allowances.allow(uid, key, says)
         self._asked = {}
-        for quota in raised:
+        for quota in raised & self._lines.keys():
             self._call(self._lines[quota].raised())
 
     def forget_config(self, uid: str) -> None:
@@ -109,14 +120,15 @@ class Quotas:
 
     def readings(self) -> Iterator[Reading]:
         """Each quota, for metrics."""
-        for quota, line in self._lines.items():
-            yield Reading(quota, line.used, self.allowances.of_account(quota).number, line.waiting)
+        for quota in Quota:
+            waiting = self._lines[quota].waiting if quota in self._lines else None
+            yield Reading(quota, self._used(quota), self.allowances.of_account(quota).number, waiting)
 
     def warnings(self, uid: str) -> list[str]:
         """The warnings that the provider config with this uid has now, as messages. Each reconcile asks, and
         the answer takes a look at all configs of the account."""
         # What configs say may change meanwhile, and then this answer is noted in vain.
-        asked, used, now = self._asked, tuple(line.used for line in self._lines.values()), self._clock.now()
+        asked, used, now = self._asked, tuple(self._used(quota) for quota in Quota), self._clock.now()
         before, until = asked.get(uid, ((), 0.0))
         if before == used and now < until:
             return []
@@ -124,8 +136,8 @@ class Quotas:
         return list(self._warnings(uid))
 
     def _warnings(self, uid: str) -> Iterator[str]:
-        for quota, line in self._lines.items():
-            used = line.used
+        for quota in Quota:
+            used = self._used(quota)
             allowed = self.allowances.warn(uid, quota, used)
             if allowed is None:
                 continue
@@ -134,6 +146,10 @@ class Quotas:
                 f"The AWS account has {used} of {allowed.number} {NAMED[quota]} ({whose}). Request an "
                 "increase in Service Quotas before AWS refuses new ones, or delete what is not needed"
             )
+
+    def _used(self, quota: Quota) -> int | None:
+        line = self._lines.get(quota)
+        return line.used if line else self._certificates.number
 
     def _call(self, called: list[Waiting]) -> None:
         if called:

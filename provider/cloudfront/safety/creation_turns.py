@@ -13,9 +13,12 @@ from edgetenants_runtime.errors import ExternalError, NotYet, Retry, RetryMode
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import not_ready
+from provider.cloudfront.ownership import judgement
 from provider.cloudfront.quota.limits import NAMED, PUBLISHED, Quota, is_about_one
 from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.safety import name_keys
 from provider.cloudfront.safety.dependencies import AccountAccess
+from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains, asked
 from provider.cloudfront.state.identity import namespace_of, noun
 
 __all__ = ["CreationTurns"]
@@ -33,9 +36,12 @@ _IN_SERVICE_QUOTAS: Final = {
 class CreationTurns:
     """The turns of the resources of one account."""
 
-    def __init__(self, account: AccountAccess, *, rehearsing: bool = False) -> None:
+    def __init__(
+        self, account: AccountAccess, kept: KeptDomains = NOTHING, *, rehearsing: bool = False
+    ) -> None:
         """`rehearsing`: nothing is created, so nothing waits."""
         self._quotas, self._config, self._rehearsing = account.memory.quotas, account.config, rehearsing
+        self._kept, self._account = kept, account.id
 
     @contextmanager
     def turn(self, mr: Managed) -> Iterator[None]:
@@ -49,7 +55,7 @@ class CreationTurns:
         if quota is None or self._rehearsing or not self._quotas.in_line:
             yield
             return
-        answer = self._quotas.ask(quota, who, waited=_waited(mr))
+        answer = self._quotas.ask(quota, who, holder=self._is_holder(mr), waited=_waited(mr))
         if answer.seconds and not answer.held:
             words = f"creation of {noun(mr)} {mr.external_name} waits for its turn"
             raise NotYet(words, after=answer.seconds, quiet=True)
@@ -71,8 +77,17 @@ class CreationTurns:
         if quota is None or not self._quotas.in_line or is_about_one(error):
             return None
         for_all = not any(name in error.words for name in _names(mr))
-        seconds = self._quotas.refused(quota, _waiting(mr), error.words, for_all=for_all)
+        seconds = self._quotas.refused(
+            quota, _waiting(mr), error.words, for_all=for_all, holder=self._is_holder(mr)
+        )
         return self._refusal(mr, quota, error.words, seconds, error.request_id)
+
+    def lost(self, mr: Managed) -> None:
+        """Note that AWS does not have the external resource of `mr`. If a record says that its namespace had
+        it, it comes before new ones, once the provider may create it again."""
+        quota = _QUOTA_OF.get(mr.kind)
+        if quota and self._quotas.in_line and not self._rehearsing and self._is_lost(mr):
+            self._quotas.expect(quota, namespace_of(mr))
 
     def made(self, mr: Managed) -> None:
         """Note that AWS accepted a creation."""
@@ -83,6 +98,20 @@ class CreationTurns:
         """Note that AWS accepted a deletion."""
         if (quota := _QUOTA_OF.get(mr.kind)) is not None:
             self._quotas.released(quota)
+
+    def _is_holder(self, mr: Managed) -> bool:
+        """Whether its namespace is recorded as the holder of one of its domains, or of its name while the
+        provider did not delete what had it. Users choose names freely, but not which domains they serve."""
+        if not self._kept.known:
+            return False
+        namespace = namespace_of(mr)
+        return any(self._kept.holder(each) == namespace for each in asked(mr)) or self._is_lost(mr)
+
+    def _is_lost(self, mr: Managed) -> bool:
+        if mr.deleted or not (self._account and self._kept.known and judgement.writes(mr)):
+            return False
+        key, namespace = name_keys.key_of(mr.kind, self._account, mr.external_name or ""), namespace_of(mr)
+        return self._kept.holder(key) == namespace and self._kept.vouches(key, namespace)
 
     def _refusal(
         self, mr: Managed, quota: Quota, words: str, seconds: float, request_id: str = ""
@@ -116,7 +145,7 @@ def _advice(quota: Quota) -> str:
     return (
         f'The account\'s owner must request an increase of "{_IN_SERVICE_QUOTAS[quota]}" in Service Quotas, '
         f"or delete {NAMED[quota]} that are not needed. Then the provider creates those that wait: "
-        "namespaces take turns, and within each the oldest comes first"
+        "first those that served before; namespaces take turns, and within each the oldest comes first"
     )
 
 

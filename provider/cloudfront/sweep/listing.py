@@ -33,6 +33,10 @@ class Lists(Protocol):
         """See ListCalls."""
         ...
 
+    def number_of_certificates(self) -> int:
+        """See ListCalls."""
+        ...
+
 
 @dataclass
 class Listing:

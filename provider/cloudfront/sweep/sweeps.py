@@ -34,6 +34,7 @@ from edgetenants_runtime.queueing import urgency
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
 from edgetenants_runtime.queueing.urgency import Urgency
 from provider.cloudfront.aws.errors import PAUSED, AwsError
+from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.sweep.inventory import Inventory
@@ -59,6 +60,9 @@ _WATCHED_SECONDS: Final = 15.0
 """Intervals between two looks of the watchdog, and seconds at most."""
 _OF_GROUPS: Final = 0.9
 """Intervals after which a list of tenants is followed by one of the connection groups."""
+_COUNTED_SECONDS: Final = 3600.0
+"""How often the certificates of an account are counted; each thousand takes a call."""
+_COUNT_VALID: Final = 3.5 * _COUNTED_SECONDS
 _THROTTLED_SECONDS: Final = 2.0
 """Until a throttled list goes on, if AWS and the account's pace do not say when."""
 
@@ -125,6 +129,8 @@ class _Caller:
     """Those of connection groups."""
     groups_listed: float = float("-inf")
     """When the last sweep with connection groups began."""
+    certificates_counted: float = float("-inf")
+    """When they were counted last, or could not be."""
     learned: float = 0.0
     resting_until: float = float("-inf")
     """A list that takes long is followed by a pause as long."""
@@ -422,7 +428,22 @@ class Sweeps:
         # An account with tenants has a default group, so no group means that they may not be listed.
         quotas, groups = known.memory.quotas, len(listing.groups) or None
         quotas.counted(listing.tenants, groups, known.inventory.period)
+        self._count_certificates(known)
         self._count(known, "complete", listing.began, listing.tenants)
+
+    def _count_certificates(self, known: _Caller) -> None:
+        """For the quota of ACM. They are many only where tenants are, and no one waits for their number."""
+        now = self._clock.now()
+        if now < known.certificates_counted + _COUNTED_SECONDS:
+            return
+        known.certificates_counted = now
+        try:
+            with checking():
+                number = self._lists(known).number_of_certificates()
+        except AwsError as error:
+            _log.debug("cannot count certificates", account=known.account, error=str(error))
+            return
+        known.memory.quotas.counted_certificates(number, _COUNT_VALID)
 
     def _refused(self, known: _Caller, error: AwsError) -> float:
         if not known.failures:

@@ -560,10 +560,11 @@ def test_never_do_two_processes_work_on_a_shard_nor_with_two_numbers(
     world = World()
     for number, count in enumerate((1, 2, 3)):
         world.start(str(number), count)
-    for what, number, shard in steps:
+    for step, (what, number, shard) in enumerate(steps):
         if what == "start":
             if len(world.processes) < 5:
-                world.start(f"{what} {len(world.processes)} {world.clock.now()}", number)
+                # No two processes have one name, also not one after the other.
+                world.start(f"{what} {step}", number)
         elif what == "wait":
             world.clock.advance(number)
         elif world.processes:

@@ -528,10 +528,23 @@ class TestQuotas:
         account = accounts.of(config(quotas={"tenants": 20_000}))
         assert self.tenants(account) == 20_000
         shown = {each.quota: each.allowed for each in accounts.quotas[CALLER.account]}
-        assert shown == {"tenants": 20_000, "connection_groups": 100}
-        again = accounts.of(config(generation=2, quotas={"tenants": 30_000, "connectionGroups": 7}))
+        assert shown == {"tenants": 20_000, "connection_groups": 100, "certificates": 2_500}
+        of_all = {"tenants": 30_000, "connectionGroups": 7, "certificates": 7}
+        again = accounts.of(config(generation=2, quotas=of_all))
         assert self.tenants(again) == 30_000
         assert {each.allowed for each in accounts.quotas[CALLER.account]} == {30_000, 7}
+
+    @pytest.mark.parametrize("team_first", [False, True])
+    @pytest.mark.parametrize("endpoint", [{}, {"endpoint": {"url": "https://zzz.example.com"}}])
+    def test_a_team_changes_no_metric_of_the_account(self, accounts, endpoint, team_first):
+        of_team = replace(
+            config(uid="u2", quotas={"tenants": 1}, **endpoint),
+            key=ProviderConfigKey("ProviderConfig", "aws", "shop"),
+        )
+        for each in (of_team, config()) if team_first else (config(), of_team):
+            accounts.of(each).memory.quotas.counted(3 if each.uid == "u1" or not endpoint else 9, 2, 60.0)
+        shown = {each.quota: (each.allowed, each.used) for each in accounts.quotas[CALLER.account]}
+        assert shown["tenants"] == (10_000, 3)
 
     def test_a_deleted_config_counts_no_more(self, accounts):
         accounts.of(config(quotas={"tenants": 20_000}))

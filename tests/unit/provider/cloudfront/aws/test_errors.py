@@ -48,6 +48,8 @@ ADVICE = {
     "InvalidIfMatchVersion": _SOMEBODY_ELSE,
     "EntityLimitExceeded": ". A quota of the AWS account is used up: the account's owner must request an "
     "increase from AWS, or remove what is not needed. The provider retries every ten minutes",
+    "LimitExceededException": ". A quota of the AWS account is used up: the account's owner must request an "
+    "increase from AWS, or remove what is not needed. The provider retries every ten minutes",
     "ExpiredToken": _RENEW,
     "Credentials": _RENEW,
 }
@@ -68,6 +70,7 @@ def test_no_declared_error_is_forgotten():
         ("NeverHeardOf", "", 502, ErrorClass.THROTTLED, "AWSError", (RetryMode.BACKOFF, 0)),
         ("NeverHeardOf", "", 429, ErrorClass.THROTTLED, "Throttled", (RetryMode.BACKOFF, 0)),
         ("NeverHeardOf", "", 400, ErrorClass.TERMINAL, "AWSError", (RetryMode.POLL, 0)),
+        ("LimitExceededException", "", 400, ErrorClass.QUOTA, "QuotaExceeded", (RetryMode.AFTER, 600)),
         ("EntityLimitExceeded", "", 400, ErrorClass.QUOTA, "QuotaExceeded", (RetryMode.AFTER, 600)),
         ("CNAMEAlreadyExists", "", 409, ErrorClass.TERMINAL, "DomainConflict", (RetryMode.POLL, 0)),
         ("InvalidArgument", "bad value", 400, ErrorClass.TERMINAL, "InvalidSpec", (RetryMode.POLL, 0)),

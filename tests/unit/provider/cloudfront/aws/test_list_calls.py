@@ -105,3 +105,28 @@ def test_what_changes_a_tenant_is_noted_by_its_id():
         with pytest.raises(RuntimeError):
             call()
     assert noted == ["dt_0", "dt_1", "dt_2"]
+
+
+class Acm:
+    """Lists certificates, in pages."""
+
+    def __init__(self, pages):
+        self.pages, self.asked = pages, []
+
+    def list_certificates(self, **request):
+        self.asked.append(request)
+        return self.pages[request.get("NextToken", "")]
+
+
+def test_all_certificates_are_counted_whatever_their_state():
+    rows = [{"Status": "ISSUED"}, {"Status": "EXPIRED"}]
+    acm = Acm({"": {"CertificateSummaryList": rows, "NextToken": "m"}, "m": {"CertificateSummaryList": rows}})
+    assert CloudFrontCalls(None, acm, None).number_of_certificates() == 4
+    assert all(set(each) - {"NextToken"} == {"Includes", "MaxItems"} for each in acm.asked)
+    assert "EC_secp521r1" in acm.asked[0]["Includes"]["keyTypes"]
+
+
+def test_pages_of_certificates_that_lead_back_are_an_error():
+    acm = Acm({"": {"NextToken": "m"}, "m": {"NextToken": "m"}})
+    with pytest.raises(AwsError, match="do not end"):
+        CloudFrontCalls(None, acm, None).number_of_certificates()

@@ -40,9 +40,15 @@ class Account:
     """AWS refuses these whatever room there is."""
     deaf: set[str] = field(default_factory=set)
     """These do not come any more: they are paused, or gone."""
+    invalid: set[str] = field(default_factory=set)
+    """The provider's own checks refuse these."""
+    holders: set[str] = field(default_factory=set)
+    """The records of kept domains name their namespaces."""
     due: dict[str, float] = field(default_factory=dict)
     resources: dict[str, Waiting] = field(default_factory=dict)
     asks: int = 0
+    turns: list[tuple[float, str]] = field(default_factory=list)
+    """When a resource was to be created, whatever came of it."""
 
     def __post_init__(self) -> None:
         self.line = Line(self.clock)
@@ -79,16 +85,22 @@ class Account:
     def reconcile(self, who: Waiting) -> None:
         """Try to create it."""
         self.asks += 1
-        answer, called = self.line.ask(who, waited=self.restarted)
+        answer, called = self.line.ask(who, holder=who.uid in self.holders, waited=self.restarted)
         self.wake(called)
         if answer.seconds:
             self.due[who.uid] = min(self.due.get(who.uid, float("inf")), self.clock.now() + answer.seconds)
             return
+        self.turns.append((self.clock.now(), who.uid))
+        if who.uid in self.invalid:
+            self.wake(self.line.done(who.uid, at_once=True))
+            self.due[who.uid] = self.clock.now() + 60.0
+            return
         self.calls.append(who.uid)
         self.clock.advance(0.05)
         if who.uid in self.bad or len(self.existing) >= self.limit:
-            seconds, called = self.line.refused(who, WORDS)
+            seconds, called = self.line.refused(who, WORDS, holder=who.uid in self.holders)
             self.due[who.uid] = self.clock.now() + seconds
+            assert seconds > 0
         else:
             self.existing.append(who.uid)
             called = self.line.made(who)
@@ -98,8 +110,14 @@ class Account:
     def wake(self, called: list[Waiting]) -> None:
         """Reconcile them now."""
         for each in called:
-            if each.uid not in self.existing:
+            if each.uid not in self.existing and each.uid in self.resources:
                 self.due[each.uid] = self.clock.now()
+
+    def leave(self, uid: str) -> None:
+        """A user deletes a resource that waits."""
+        self.resources.pop(uid, None)
+        self.due.pop(uid, None)
+        self.wake(self.line.left(uid))
 
     def delete(self, uid: str) -> None:
         """The provider deletes one."""

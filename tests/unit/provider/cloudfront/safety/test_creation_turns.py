@@ -25,7 +25,7 @@ def refusal(words: str = WORDS) -> AwsError:
 
 
 class InLine(World):
-    """A resource whose provider runs with --enable-alpha-creation-line."""
+    """A resource of a provider whose creations wait in line."""
 
     def restart(self) -> None:
         super().restart()
@@ -81,7 +81,7 @@ def test_without_the_line_each_is_refused_by_itself():
         assert room.refuse(resource(name, name)) is None
     line = room.memory.quotas._lines[Quota.TENANTS]
     with room.turns.turn(resource("fourth", "shop")):
-        assert not line._tries, "the line does not know of it"
+        assert not line._entries, "the line does not know of it"
 
 
 def test_one_that_waits_says_why_and_what_to_do_and_not_where_it_is(room):
@@ -93,8 +93,8 @@ def test_one_that_waits_says_why_and_what_to_do_and_not_where_it_is(room):
         "create tenant cafe.third: EntityLimitExceeded: Your request exceeds the limit of 12 distribution "
         "tenants. The account has 12 distribution tenants, and AWS's default quota is 10000. The account's "
         'owner must request an increase of "distribution tenants per account" in Service Quotas, or delete '
-        "distribution tenants that are not needed. Then the provider creates those that wait: namespaces "
-        "take turns, and within each the oldest comes first"
+        "distribution tenants that are not needed. Then the provider creates those that wait: first those "
+        "that served before; namespaces take turns, and within each the oldest comes first"
     )
     assert [(c.type, c.reason) for c in waits.conditions] == [("Ready", "QuotaExceeded")]
     assert waits.made_nothing
@@ -188,7 +188,10 @@ def test_a_check_that_refuses_gives_the_turn_to_the_next(room):
     with pytest.raises(ExternalError), room.turns.turn(resource("first")):
         raise ExternalError("a domain is taken", retry=Retry.poll())
     assert (
-        room.turns._quotas.ask(Quota.TENANTS, _waiting(resource("second", "bank")), waited=False).seconds == 0
+        room.turns._quotas.ask(
+            Quota.TENANTS, _waiting(resource("second", "bank")), holder=False, waited=False
+        ).seconds
+        == 0
     )
 
 

@@ -55,6 +55,14 @@ class Aws:
         self.group_errors: list[Exception] = []
         self.next_marker: Callable[[str], str] = lambda marker: marker
         self.calls: list[str] = []
+        self.certificates: int | Exception = AwsError("ListCertificates", "AccessDeniedException", "no")
+        self.counted = 0
+
+    def number_of_certificates(self) -> int:
+        self.counted += 1
+        if isinstance(self.certificates, Exception):
+            raise self.certificates
+        return self.certificates
 
     def page_of_tenants(self, marker: str = "", size: int | None = None) -> Page:
         self.calls.append("tenants")
@@ -175,17 +183,37 @@ def test_a_complete_sweep_says_how_many_there_are(world):
 
     world.aws.errors = [denied()]
     world.sweep()
-    assert used() == [None, None]
+    assert used() == [None, None, None]
     world.sweep()
-    assert used() == [25, None], "the groups may not be listed"
+    assert used() == [25, None, None], "the groups may not be listed"
     world.aws.groups = {"cg_1": object(), "cg_2": object()}
     world.clock.advance(INTERVAL)
     world.sweep()
-    assert used() == [25, 2]
+    assert used() == [25, 2, None]
     world.sweep()
-    assert used() == [25, 2], "a list of tenants alone says nothing of groups"
+    assert used() == [25, 2, None], "a list of tenants alone says nothing of groups"
     world.clock.advance(10 * INTERVAL + 1.0)
-    assert used() == [None, None], "too old"
+    assert used() == [None, None, None], "too old"
+
+
+def test_certificates_are_counted_once_an_hour(world):
+    def used():
+        return [each.used for each in world.memory.quotas.readings()][-1]
+
+    world.sweep()
+    assert (used(), world.aws.counted) == (None, 1), "they may not be listed, and the tenants are"
+    assert world.tally[-1][1] == "complete"
+    world.aws.certificates = 2_300
+    world.clock.advance(3000.0)
+    world.sweep()
+    assert world.aws.counted == 1
+    world.clock.advance(601.0)
+    world.sweep()
+    assert (used(), world.aws.counted) == (2_300, 2)
+    world.clock.advance(3 * 3600.0)
+    assert used() == 2_300
+    world.clock.advance(3600.0)
+    assert used() is None, "too old"
 
 
 class TestWorth:
@@ -264,6 +292,7 @@ class TestFailures:
         assert not world.inventory.is_awaited
 
     def test_its_end_is_logged(self, world):
+        world.aws.certificates = 0
         world.aws.errors = [denied()]
         world.sweep()
         with structlog.testing.capture_logs() as logs:
