@@ -32,10 +32,17 @@ _ROUTED: Final = (
 _BUSY: Final = "PriorRequestNotComplete"
 _BUSY_SECONDS: Final = 2.0
 _FAILURES: Final[Mapping[str, Failure]] = {
-    "InvalidChangeBatch": Failure.CHANGED,
     "NoSuchHostedZone": Failure.NO_ZONE,
     _BUSY: Failure.LATER,
 }
+_CHANGED: Final = (
+    "already exists",
+    "was not found",
+    "do not match",
+    "conflicts with other records",
+)
+"""What Route 53 says if the records are not as they were read. Other words mean that it stays refused,
+such as a zone with as many records as it may have."""
 _SEGMENT: Final = 255
 """Bytes of one character string of a TXT record (RFC 1035, section 3.3)."""
 
@@ -128,6 +135,8 @@ def _failure(error: AwsError) -> Failure:
     known = _FAILURES.get(error.code)
     if known is not None:
         return known
+    if error.code == "InvalidChangeBatch":
+        return Failure.CHANGED if any(each in error.words for each in _CHANGED) else Failure.REFUSED
     if error.not_permitted or error.bad_credentials:
         return Failure.NOT_PERMITTED
     if not error.made_nothing:

@@ -138,7 +138,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
             self._memory.forget(mr.uid)
             self._keeper.gone(mr)
             guards.check_vanished(mr, self._deps, proof)
-            return Observation(exists=False) if mr.deleted else self._missing(mr)
+            if not mr.deleted:
+                return self._missing(mr)
+            if seen is None:
+                self._deleted_without(mr)
+            return Observation(exists=False)
         self._memory.note_seen(mr.uid, owned.seen.id, owned.seen.arn, listed=self._is_listed)
         if mr.deleted:
             return self._leaving(mr, owned)
@@ -649,6 +653,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _before_deletion(self, mr: Managed, seen: Seen) -> None:
         """Called before what is ours is disabled or deleted. Raises NotYet or ExternalError if something has
         to happen first."""
+
+    def _deleted_without(self, mr: Managed) -> None:
+        """Called before a resource goes for which AWS has nothing. Raises NotYet or ExternalError if
+        something has to happen first."""
 
     def _deletion_failed(self, mr: Managed, seen: Seen, effects: Effects[Seen], error: AwsError) -> Change:
         if error.absent:

@@ -388,6 +388,10 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _before_deletion(self, mr: Managed, seen: ObservedTenant) -> None:
         self._records_of(mr).release(seen.domains)
 
+    def _deleted_without(self, mr: Managed) -> None:
+        # The records came first and the creation failed, or someone deleted the tenant in AWS.
+        self._records_of(mr).release_without_tenant(map(str, mr.for_provider.get("domains") or ()))
+
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
         return self._hold.follow(mr, looked, held)
 

@@ -203,6 +203,7 @@ def _looked(
 ) -> DomainLook:
     assert access.store is not None  # noqa: S101 - the caller has checked it
     found = DomainLook(domain)
+    access.tickets.wanted(uid, domain)
     try:
         zone = access.store.zone_of(domain)
         if zone is None:

@@ -205,6 +205,12 @@ class TenantRecords:
         if slow := [domain for domain in leaving if not self._is_gone(domain)]:
             raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
 
+    def release_without_tenant(self, domains: Iterable[str]) -> None:
+        """Remove the records of domains for which AWS has no tenant, as `release`. A provider config that
+        cannot be used stops nothing: the tenant may never have been made because of it."""
+        if not self.access.problem:
+            self.release(domains)
+
     def _removal(self, domain: str) -> list[tuple[Zone, Change]]:
         store = self.access.store
         zone = store.zone_of(domain) if store else None
@@ -215,9 +221,21 @@ class TenantRecords:
             domain,
             (RecordSet(domain, "CNAME", ()), RecordSet(f"{CHALLENGE}.{domain}", "TXT", ())),
         )
-        found = store.read(zone, names.names)
-        change = plan.release(names, found, self.access.owner, leads_to_cloudfront)
-        return [(zone, change)] if change else []
+        try:
+            asked = names.names
+        except ValueError:
+            # Its mark would be too long, so the provider never made a record.
+            return []
+        gone = self.access.tickets.is_gone(self.mr.uid, domain)
+        # What was read before may be from before the records: another provider config, or a process that had
+        # this resource meanwhile, may have made them.
+        for fresh in (False,) if gone else (False, True):
+            found = store.read(zone, asked, fresh=fresh)
+            change = plan.release(names, found, self.access.owner, leads_to_cloudfront)
+            if change:
+                return [(zone, change)]
+        self.access.tickets.gone(self.mr.uid, domain)
+        return []
 
     def _is_gone(self, domain: str) -> bool:
         store, ticket = self.access.store, self.access.tickets.of(self.mr.uid, domain)
@@ -253,6 +271,8 @@ class TenantRecords:
             for change, result in zip(changes, write_all(store, zone, changes), strict=True):
                 if isinstance(result, Written):
                     self.access.tickets.note(self.mr.uid, change.domain, zone, result)
+                    if not change.creates:
+                        self.access.tickets.gone(self.mr.uid, change.domain)
                     written.append(change.domain)
                 else:
                     failures[change.domain] = result

@@ -25,10 +25,12 @@ class RecordTickets:
         self._lock = threading.Lock()
         self._open: OrderedDict[tuple[str, str], tuple[Zone, Written]] = OrderedDict()
         self._doubts: OrderedDict[tuple[str, str], RecordState] = OrderedDict()
+        self._gone: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def note(self, uid: str, domain: str, zone: Zone, written: Written) -> None:
         """A change of a domain's records was accepted."""
         with self._lock:
+            self._gone.pop((uid, domain), None)
             self._open[uid, domain] = (zone, written)
             self._open.move_to_end((uid, domain))
             while len(self._open) > _MOST:
@@ -43,6 +45,23 @@ class RecordTickets:
         """All name servers answer with the change."""
         with self._lock:
             self._open.pop((uid, domain), None)
+
+    def gone(self, uid: str, domain: str) -> None:
+        """This process removed a domain's records, or has just read that there are none."""
+        with self._lock:
+            self._gone[uid, domain] = None
+            while len(self._gone) > _MOST:
+                self._gone.popitem(last=False)
+
+    def wanted(self, uid: str, domain: str) -> None:
+        """The domain is to have records: those of another process may come."""
+        with self._lock:
+            self._gone.pop((uid, domain), None)
+
+    def is_gone(self, uid: str, domain: str) -> bool:
+        """Whether `gone` was called since the domain was wanted or changed last."""
+        with self._lock:
+            return (uid, domain) in self._gone
 
     def doubt(self, uid: str, domain: str, state: RecordState) -> None:
         """CloudFront does not see a domain's records, although its zone has them."""

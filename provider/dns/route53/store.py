@@ -54,8 +54,8 @@ class Route53Store:
     def _result(self, zone: Zone, change: Change, result: str | DnsError) -> Written | DnsError:
         if isinstance(result, str):
             return Written(result)
-        # After a lost answer, the records may have changed, too.
-        if result.failure in (Failure.CHANGED, Failure.UNCERTAIN):
+        # After a lost answer, the records may have changed, too, and a refusal may have that cause.
+        if result.failure in (Failure.CHANGED, Failure.UNCERTAIN, Failure.REFUSED):
             self._views.forget(zone.id, change.names)
         return self._noted(zone, result)
 

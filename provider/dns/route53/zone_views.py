@@ -81,6 +81,8 @@ class _View:
     reading: _Reading | None = None
     single: OrderedDict[str, tuple[float, _Sets]] = field(default_factory=OrderedDict)
     """What was read or written name by name, and when."""
+    asking: dict[str, object] = field(default_factory=dict)
+    """The names that are being read one by one. A write takes the name out: the answer may be older."""
     asked: OrderedDict[str, float] = field(default_factory=OrderedDict)
     """When each name was last asked for."""
 
@@ -135,12 +137,20 @@ class ZoneViews:
                 known = self._known(self._view(zone), name, self._clock.now())
             if known is not None:
                 return known
-        began = self._clock.now()
-        sets = self._ask(zone, name)
+        began, mine = self._clock.now(), object()
         with self._lock:
-            view = self._view(zone)
-            self._outdate(view, name)
-            self._keep(view, name, began, sets)
+            self._view(zone).asking[name] = mine
+        sets: _Sets | None = None
+        try:
+            sets = self._ask(zone, name)
+        finally:
+            with self._lock:
+                view = self._view(zone)
+                if view.asking.get(name) is mine:
+                    del view.asking[name]
+                    if sets is not None:
+                        self._outdate(view, name)
+                        self._keep(view, name, began, sets)
         return sets
 
     def _ask(self, zone: str, name: str) -> _Sets:
@@ -168,6 +178,7 @@ class ZoneViews:
             view.single.popitem(last=False)
 
     def _outdate(self, view: _View, name: str) -> None:
+        view.asking.pop(name, None)
         view.single.pop(name, None)
         if view.whole is not None:
             view.outdated.add(name)
@@ -211,7 +222,13 @@ class ZoneViews:
                 reading = None
             else:
                 reading.busy = True
-        ended = reading is not None and self._advance(zone, reading)
+        try:
+            ended = reading is not None and self._advance(zone, reading)
+        except DnsError as error:
+            # A change says what it expects, so an old view is better than none.
+            if not usable or error.failure not in (Failure.LATER, Failure.UNCERTAIN):
+                raise
+            return
         if not (ended or usable):
             words = f"hosted zone {zone}: its record sets are being read"
             raise DnsError(Failure.LATER, words, after=_AGAIN)
@@ -228,14 +245,15 @@ class ZoneViews:
                     break
                 reading.next = page.next
                 if watch.elapsed() > _SLICE_SECONDS or deadline.remaining() < _MARGIN_SECONDS:
+                    # Only now may another worker go on: at the end, it would read the last page twice.
+                    reading.busy = False
                     return False
         except BaseException:
             # Pages of a reading that was interrupted for long would be of different times.
             with self._lock:
-                self._view(zone).reading = None
+                if self._view(zone).reading is reading:
+                    self._view(zone).reading = None
             raise
-        finally:
-            reading.busy = False
         self._finish(zone, reading)
         return True
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, Stopwatch
 from provider.dns.errors import DnsError, Failure
 from provider.dns.route53.calls import ZoneCalls
 from provider.dns.store import Change
@@ -39,9 +39,11 @@ _PER_SECOND: Final = 90.0
 _LONGEST_WAIT: Final = 10.0
 """Seconds that a worker waits for its change; real time, as connections hang in real time."""
 _AGAIN: Final = 2.0
+_OF_ONE: Final = frozenset({Failure.CHANGED, Failure.REFUSED, Failure.NOT_PERMITTED})
+"""Failures of a batch that one of its changes may cause. IAM can permit names one by one."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
     """The change of one worker."""
 
@@ -101,22 +103,25 @@ class ZoneWriter:
             leads = bool(jobs) and not lane.busy
             if leads:
                 lane.busy = True
+        watch = Stopwatch()
         for job in jobs:
-            leads = leads or self._wait(lane, job)
+            leads = leads or self._wait(lane, job, _LONGEST_WAIT - watch.elapsed())
             if leads:
                 break
         if leads:
             self._lead(zone, lane, jobs)
         return [each.failure or each.ticket for each in jobs]
 
-    def _wait(self, lane: _Lane, job: _Job) -> bool:
+    def _wait(self, lane: _Lane, job: _Job, seconds: float) -> bool:
         """Wait for a change; return whether this worker leads from now on."""
-        job.woken.wait(min(_LONGEST_WAIT, deadline.remaining()))
+        job.woken.wait(max(0.0, min(seconds, deadline.remaining())))
         with self._lock:
             if job.leads or job.over:
                 return job.leads
             if job in lane.waiting:
                 lane.waiting.remove(job)
+                # If this worker leads for a later one of its changes, it must not wait for this one.
+                job.over = True
             failure = Failure.UNCERTAIN if job.sent else Failure.LATER
             words = "ChangeResourceRecordSets: Route 53 has not answered another request for the zone yet"
             # The request may still be under way: what becomes of it is noted, and not for this worker.
@@ -168,7 +173,8 @@ class ZoneWriter:
         while lane.waiting:
             lane.waiting.popleft().done(failure=DnsError(Failure.LATER, words, after=max(after, 0.1)))
 
-    def _send(self, zone: str, lane: _Lane, batch: Sequence[_Job]) -> None:
+    def _send(self, zone: str, lane: _Lane, batch: Sequence[_Job], watch: Stopwatch | None = None) -> None:
+        watch = watch or Stopwatch()
         failure = DnsError(Failure.UNCERTAIN, "ChangeResourceRecordSets: the request was interrupted")
         try:
             ticket = self._request(zone, batch)
@@ -176,10 +182,12 @@ class ZoneWriter:
             failure = error
             if error.failure is Failure.LATER:
                 lane.not_before = self._clock.now() + (error.after or 0.0)
-            if error.failure is Failure.CHANGED and len(batch) > 1:
+            if error.failure in _OF_ONE and len(batch) > 1:
                 middle = len(batch) // 2
-                self._send(zone, lane, batch[:middle])
-                self._send(zone, lane, batch[middle:])
+                failure = DnsError(Failure.LATER, "ChangeResourceRecordSets: tried again alone", after=_AGAIN)
+                for half in (batch[:middle], batch[middle:]):
+                    if self._clock.now() >= lane.not_before and watch.elapsed() < _LONGEST_WAIT:
+                        self._send(zone, lane, half, watch)
         else:
             for each in batch:
                 self._accepted(zone, each.change, ticket)

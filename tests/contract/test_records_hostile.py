@@ -1,0 +1,94 @@
+"""Records that would be left leading to CloudFront, and changes that Route 53 refuses again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from edgetenants_runtime.managed import ProviderConfigKey
+from tests.contract.led import Led, Zone, dns_config, led
+from tests.contract.test_records import BY_CLOUDFRONT, order
+
+
+@pytest.fixture
+def zone(aws):
+    return Zone(aws, "example.com")
+
+
+@pytest.fixture
+def custom(aws):
+    return Zone(aws, "custom.test")
+
+
+@pytest.fixture
+def acme(aws, zone) -> Led:
+    tenant = led(aws, dns_config(aws, zone), "acme.example.com")
+    tenant.run(120)
+    assert tenant.told("DNSReady")[:2] == ("True", "DNSReady")
+    return tenant
+
+
+class TestNothingDangles:
+    def test_the_records_of_a_tenant_that_was_never_made_go_with_the_resource(self, aws, custom):
+        aws.fault("CreateDistributionTenant", every=True, code="EntityLimitExceeded", message="", status=400)
+        tenant = led(aws, dns_config(aws, custom), "www.custom.test", **BY_CLOUDFRONT)
+        tenant.run(120)
+        assert ("www.custom.test", "CNAME") in custom.records
+        tenant.delete()
+        tenant.run(240)
+        assert (tenant.mr, custom.records) == (None, {})
+
+    def test_those_of_a_tenant_that_someone_deleted_in_aws_go_with_the_resource(self, acme, aws, zone):
+        client = aws.calls._cloudfront
+        found = client.get_distribution_tenant(Identifier="shop.acme")
+        client.update_distribution_tenant(
+            Id=found["DistributionTenant"]["Id"], IfMatch=found["ETag"], Enabled=False
+        )
+        acme.pass_time(120)
+        acme.delete()
+        tenant = client.get_distribution_tenant(Identifier="shop.acme")
+        client.delete_distribution_tenant(Id=tenant["DistributionTenant"]["Id"], IfMatch=tenant["ETag"])
+        acme.run(240)
+        assert (acme.mr, zone.records) == (None, {})
+
+    def test_a_view_from_before_they_were_made_does_not_keep_them(self, acme, aws, zone):
+        key = ProviderConfigKey("ClusterProviderConfig", "dns2", "")
+        second = replace(dns_config(aws, zone), key=key, uid="u-2")
+        acme.configs.dns = second
+        acme.reconcile()
+        assert order(aws, "ListResourceRecordSets"), "the second config has its own view now"
+        first = dns_config(aws, zone)
+        acme.configs.dns = first
+        acme.edit(domains=["acme.example.com", "late.example.com"])
+        acme.run(150)
+        assert ("late.example.com", "CNAME") in zone.records
+        acme.configs.dns = second
+        acme.delete()
+        acme.run(200)
+        assert (acme.mr, zone.records) == (None, {})
+
+
+class TestRefusedForGood:
+    def test_it_is_told_and_not_tried_every_second(self, aws, zone):
+        said = "[Number of records limit of 10000 exceeded.]"
+        aws.fault("ChangeResourceRecordSets", every=True, code="InvalidChangeBatch", message=said, status=400)
+        tenant = led(aws, dns_config(aws, zone), "acme.example.com")
+        tenant.run(60)
+        assert tenant.told("DNSReady")[1] == "DNSError"
+        assert "limit of 10000" in tenant.told("DNSReady")[2]
+
+
+class TestLostAnswers:
+    @pytest.mark.xfail(reason="a lost answer leaves no ticket to wait for", strict=True)
+    def test_a_removal_whose_answer_is_lost_is_waited_for_as_any(self, acme, aws, zone, request):
+        aws.admin("PATCH", "settings", {"route53_change_seconds": 60})
+        request.addfinalizer(lambda: aws.admin("PATCH", "settings", {"route53_change_seconds": 0}))
+        aws.fault(
+            "ChangeResourceRecordSets", nth=1, when="after", code="InternalError", message="oops", status=500
+        )
+        aws.admin("DELETE", "calls")
+        acme.delete()
+        acme.run(30)
+        assert zone.records == {}
+        assert order(aws, "UpdateDistributionTenant", "DeleteDistributionTenant") == []
