@@ -100,7 +100,14 @@ def settle(wanted: Wanted, found: Found, owner: Owner, *, take_over: bool = Fals
     return _with_mark(wanted, mark, marks, missing, wrong)
 
 
-def release(wanted: Wanted, found: Found, owner: Owner, ours: Callable[[RecordSet], bool]) -> Change | None:
+def release(
+    wanted: Wanted,
+    found: Found,
+    owner: Owner,
+    ours: Callable[[RecordSet], bool],
+    *,
+    only_own: bool = False,
+) -> Change | None:
     """Plan to remove the records of a domain, with their mark; None if there is nothing of ours.
 
     Args:
@@ -109,6 +116,7 @@ def release(wanted: Wanted, found: Found, owner: Owner, ours: Callable[[RecordSe
         owner: who made them.
         ours: whether a record set leads to where this provider leads domains. Others stay: a person has
             changed them since, and has taken the name back.
+        only_own: leave the records that another resource of the same owner made.
 
     Raises:
         ValueError: as `ownership.mark_name`.
@@ -116,6 +124,8 @@ def release(wanted: Wanted, found: Found, owner: Owner, ours: Callable[[RecordSe
     marks = _marks(found, wanted.domain)
     present = _owner(marks)
     if present is None or present.owner != owner.owner:
+        return None
+    if only_own and present.resource != owner.resource:
         return None
     there = [each for name in _names(wanted) for each in _in_the_way(wanted, found, name)]
     gone = [each for each in there if _may_delete(each) and ours(each)]

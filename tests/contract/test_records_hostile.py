@@ -52,6 +52,17 @@ class TestNothingDangles:
         acme.run(240)
         assert (acme.mr, zone.records) == (None, {})
 
+    def test_a_resource_that_only_lists_a_domain_takes_no_records_of_another_with_it(self, acme, aws, zone):
+        before = zone.records
+        other = dns_config(aws, zone)
+        lister = led(aws, other, "acme.example.com", name="lister", dns={"configRef": {"name": "dns"}})
+        lister.run(30)
+        assert lister.told("Ready")[:2] == ("False", "DomainConflict")
+        lister.delete()
+        lister.run(60)
+        assert lister.mr is None
+        assert zone.records == before
+
     def test_a_view_from_before_they_were_made_does_not_keep_them(self, acme, aws, zone):
         key = ProviderConfigKey("ClusterProviderConfig", "dns2", "")
         second = replace(dns_config(aws, zone), key=key, uid="u-2")

@@ -390,6 +390,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _deleted_without(self, mr: Managed) -> None:
         # The records came first and the creation failed, or someone deleted the tenant in AWS.
+        if not leaving.deletes(mr):
+            return
         self._records_of(mr).release_without_tenant(map(str, mr.for_provider.get("domains") or ()))
 
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:

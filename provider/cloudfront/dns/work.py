@@ -175,9 +175,13 @@ class TenantRecords:
             words = f"the DNS records of {named(slow)} are not on every name server yet"
             raise self._waits(words, _SERVED_AGAIN)
 
-    def release(self, domains: Iterable[str]) -> None:
+    def release(self, domains: Iterable[str], *, only_own: bool = False) -> None:
         """Remove the records of domains that the tenant is about to lose, and wait until no name server
         answers with them. Nothing is removed that another resource takes over, or that leads elsewhere.
+
+        Args:
+            domains: the domains.
+            only_own: leave records that another resource of the namespace made.
 
         Raises:
             NotYet: they are not gone yet.
@@ -191,7 +195,7 @@ class TenantRecords:
         if self.access.problem:
             raise self._kept(leaving, self.access.problem)
         try:
-            work = [each for domain in leaving for each in self._removal(domain)]
+            work = [each for domain in leaving for each in self._removal(domain, only_own=only_own)]
         except (DnsError, ValueError) as error:
             raise self._not_released(leaving, error) from error
         if work and self.access.frozen:
@@ -206,12 +210,13 @@ class TenantRecords:
             raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
 
     def release_without_tenant(self, domains: Iterable[str]) -> None:
-        """Remove the records of domains for which AWS has no tenant, as `release`. A provider config that
-        cannot be used stops nothing: the tenant may never have been made because of it."""
+        """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.
+        Any resource may list a domain of another one. A provider config that cannot be used stops nothing:
+        the tenant may never have been made because of it."""
         if not self.access.problem:
-            self.release(domains)
+            self.release(domains, only_own=True)
 
-    def _removal(self, domain: str) -> list[tuple[Zone, Change]]:
+    def _removal(self, domain: str, *, only_own: bool = False) -> list[tuple[Zone, Change]]:
         store = self.access.store
         zone = store.zone_of(domain) if store else None
         if store is None or zone is None:
@@ -231,7 +236,7 @@ class TenantRecords:
         # this resource meanwhile, may have made them.
         for fresh in (False,) if gone else (False, True):
             found = store.read(zone, asked, fresh=fresh)
-            change = plan.release(names, found, self.access.owner, leads_to_cloudfront)
+            change = plan.release(names, found, self.access.owner, leads_to_cloudfront, only_own=only_own)
             if change:
                 return [(zone, change)]
         self.access.tickets.gone(self.mr.uid, domain)
