@@ -39,6 +39,7 @@ class Changed(Reconciled):
 
     def __init__(self, obj: dict[str, Any], aws: Emulated) -> None:
         super().__init__(obj, aws)
+        self.sent: list[str] = []
         self.passes(4)
 
     def passes(self, times: int) -> None:
@@ -69,6 +70,10 @@ class Changed(Reconciled):
             response_dict["body"] = (body[:start] + body[end:]).encode()
 
         self._on("before-parse", operation, cut)
+
+    def records(self) -> None:
+        """From now on, note in `sent` what is sent, also if a handler answers it."""
+        self._on("before-send", "*", lambda event_name, **_: self.sent.append(event_name.split(".")[-1]))
 
     def _on(self, event: str, operation: str, handler: Any) -> None:
         [client, *_] = self.connector._accounts.of(self.configs.resolved).clients
