@@ -21,6 +21,7 @@ _KINDS: Final = (
     kinds.LEGACY_DISTRIBUTION_TENANT,
     kinds.LEGACY_CONNECTION_GROUP,
 )
+_OLD: Final = "request.oldObject"
 _NAMES: Final = frozenset(kind.kind for kind in _KINDS)
 _VERSIONS: Final = frozenset(kind.api_version for kind in _KINDS)
 _MOST_VALUES: Final = 3_000
@@ -44,6 +45,9 @@ def check_managed(request: Request) -> None:
     for found in _objects(request):
         if found.text("apiVersion") not in _VERSIONS:
             raise BadReview(f"{found.path}.apiVersion: expected {' or '.join(sorted(_VERSIONS))}")
+        # The API server may still have to generate the name of a new one.
+        if found.path == _OLD and not found.object("metadata").text("name"):
+            raise BadReview(f"{_OLD}.metadata.name: expected a name")
         _check_spec(found.object("spec"))
         _check_status(found.object("status"))
 
@@ -55,7 +59,7 @@ def check_claim(request: Request) -> None:
 
 
 def _objects(request: Request) -> list[Fields]:
-    both = {"request.object": request.object, "request.oldObject": request.old}
+    both = {"request.object": request.object, _OLD: request.old}
     return [Fields(path, dict(found)) for path, found in both.items() if found is not None]
 
 

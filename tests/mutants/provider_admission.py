@@ -175,4 +175,12 @@ PROVIDER_ADMISSION = (
         "a message quotes megabytes",
         _SHAPE,
     ),
+    Mutation(
+        "an old object needs no name",
+        "admission/shape.py",
+        '        if found.path == _OLD and not found.object("metadata").text("name"):\n',
+        "        if False:\n",
+        "a forged review fails in the middle of a rule",
+        _SHAPE,
+    ),
 )

@@ -1013,14 +1013,6 @@ PROVIDER_AWS = (
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),
     Mutation(
-        "a former leader finishes its plan",
-        "cloudfront/aws/hooks.py",
-        '            leading.check(f"the call {operation}")\n',
-        "            pass\n",
-        "a leader that was frozen overwrites the tags that its successor wrote",
-        ("contract/test_strange_answers.py",),
-    ),
-    Mutation(
         "a creation that waits for its turn is announced",
         "cloudfront/clients/skeleton.py",
         "        with announcing(before.announce):\n",

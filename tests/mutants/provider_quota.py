@@ -218,14 +218,6 @@ PROVIDER_QUOTA = (
         (_OF_ALLOWANCES,),
     ),
     Mutation(
-        "a team's number wakes those that wait",
-        _ALLOWANCES,
-        "            if key.namespace:\n                return frozenset()\n",
-        "",
-        "a team that edits its ProviderConfig in a loop costs calls",
-        (_OF_ALLOWANCES,),
-    ),
-    Mutation(
         "an administrators number wakes none",
         _QUOTAS,
         "            self._call(self._lines[quota].raised())\n",

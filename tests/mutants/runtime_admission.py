@@ -272,4 +272,12 @@ RUNTIME_ADMISSION = (
         "any pod can use up the memory of the provider",
         _SERVER,
     ),
+    Mutation(
+        "half of a pair of signs is text",
+        "admission/review.py",
+        "        if _SURROGATE.search(body):\n",
+        "        if False:\n",
+        "a forged review fails in the middle of a rule",
+        _REVIEW,
+    ),
 )

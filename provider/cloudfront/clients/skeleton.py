@@ -59,6 +59,9 @@ _GONE_ALREADY: Final = "already deleted in AWS"
 _AGAIN: Final = 0.1
 _DELETED_SECONDS: Final = 1.0
 """The first pause before the provider looks whether what it deleted is gone."""
+_PROVEN_SECONDS: Final = 4.0
+"""For how long after the owner tag was read what was disabled is deleted without another read. At the lowest
+rate, the deletion then waits ten seconds."""
 _LAG_SECONDS: Final = 30.0
 """For this time, AWS may show the state before a write."""
 
@@ -620,6 +623,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         said = self._memory.accepted.of(mr.kind)
         actions = self._kind.remove(there, refused=refused, early=early, said=said)
         waits = next((each for each in actions if isinstance(each, Wait)), None)
+        read_at = self._memory.clock.now()
         if not waits and not owner_look.before_deletion(mr, looked, self._account, self._cluster):
             return self._gone(mr, there, _GONE_ALREADY)
         self._keeper.before_loss(mr, there, there.domains)
@@ -629,7 +633,9 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         if there.enabled:
             # Note this before sending it: the answer may be lost.
             self._memory.disablings.note(mr.uid, there.id)
-        effects = run(actions, there, self._cloudfront)
+        # At a low rate each call waits: someone may hand it over meanwhile.
+        is_proven = lambda: self._memory.clock.now() <= read_at + _PROVEN_SECONDS  # noqa: E731 - as above
+        effects = run(actions, there, self._cloudfront, is_proven)
         self._memory.accepted.note(mr.kind, effects.said)
         if effects.error:
             return self._deletion_failed(mr, there, effects, effects.error)

@@ -85,11 +85,18 @@ class Action(Protocol):
         ...
 
 
-def run(actions: tuple[Action, ...], seen: Seen | None, cloudfront: CloudFront) -> Effects[Seen]:
+def run(
+    actions: tuple[Action, ...],
+    seen: Seen | None,
+    cloudfront: CloudFront,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Effects[Seen]:
     """Run the actions in order, up to the first whose call fails: see `Effects.error`. Each write sends the
-    ETag of the previous answer."""
+    ETag of the previous answer. Before each but the first, `goes_on` says whether it is still to be made."""
     effects = Effects(seen)
-    for action in actions:
+    for number, action in enumerate(actions):
+        if number and not goes_on():
+            break
         try:
             action.do(effects, cloudfront)
         except AwsError as error:

@@ -63,8 +63,6 @@ class Allowances:
                 self._configs[uid] = _Config(key, dict(says))
             else:
                 known.key, known.says = key, dict(says)
-            if key.namespace:
-                return frozenset()
             return frozenset(quota for quota in Quota if self._of_account(quota) != before[quota])
 
     def forget(self, uid: str) -> None:

@@ -3,6 +3,8 @@ webhook needs it."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -31,6 +33,10 @@ _BYTES_PER_VALUE: Final = 256
 _BYTES_PER_BYTE: Final = 4
 """Memory that a byte of text takes in Python, at most: one sign beyond the Basic Multilingual Plane makes all
 of a string as wide."""
+
+
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""The escape of a half of a pair of signs."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +135,13 @@ def response(uid: str, verdict: Verdict) -> dict[str, Any]:
 def _json(body: bytes | bytearray) -> Any:
     # The error has the whole text, so it must not be the cause of another.
     try:
-        return decode(bytes(body))
-    except ValueError:
+        review = decode(bytes(body))
+        if _SURROGATE.search(body):
+            # Half of a pair is no text, and fails wherever it is written.
+            json.dumps(review, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         return None
+    return review
 
 
 def _resource(request: Fields, name: str) -> Mapping[str, Any] | None:

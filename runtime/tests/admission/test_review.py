@@ -16,6 +16,11 @@ def body(**request: object) -> bytes:
     ).encode()
 
 
+def test_a_pair_of_surrogates_is_text() -> None:
+    read = parse(body(object={"spec": {"name": "\U0001f600"}}))
+    assert read.object == {"spec": {"name": "\U0001f600"}}
+
+
 def test_a_request_is_read() -> None:
     read = parse(
         body(
@@ -39,6 +44,7 @@ def test_a_request_is_read() -> None:
         (b"[]", "expected an AdmissionReview"),
         (b"\xff", "expected an AdmissionReview"),
         (b"[" + b"1" * 10_000 + b"]", "expected an AdmissionReview"),
+        (body(object={"spec": {"domains": ["\ud800.example.com"]}}), "expected an AdmissionReview in JSON"),
         (b'{"apiVersion": "admission.k8s.io/v1beta1"}', "apiVersion: expected admission.k8s.io/v1"),
         (b'{"apiVersion": "admission.k8s.io/v1", "request": {"uid": 3}}', r"request\.uid"),
         (b'{"apiVersion": "admission.k8s.io/v1", "request": []}', "^request: expected an object"),

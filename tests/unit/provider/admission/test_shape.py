@@ -120,3 +120,13 @@ def calls(do: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return next(counted)
+
+
+def test_the_old_object_has_a_name_as_what_is_stored_has():
+    old = living()
+    old["metadata"].pop("name")
+    with pytest.raises(BadReview, match=r"request\.oldObject\.metadata\.name: expected a name"):
+        review(tenant(domains=["b.example.com"]), old)
+    new = tenant()
+    new["metadata"].pop("name")
+    assert review(new).allowed, "the API server generates it"

@@ -390,6 +390,32 @@ def test_what_was_handed_over_is_not_deleted(kind, restarted):
     assert kind.there(world).enabled
 
 
+def test_what_is_handed_over_while_a_slow_rate_delays_its_deletion_is_not_deleted(kind):
+    world = settled(kind)
+    fake, word = world.cloudfront, "tenant" if kind.kind == "DistributionTenant" else "group"
+    update = getattr(fake, f"update_{word}")
+    world.delete()
+    if word == "group":
+        world.reconcile()
+        world.clock.advance(60)
+
+    def slow(*given, **named):
+        answer = update(*given, **named)
+        world.clock.advance(10)
+        theirs = f"{INSTALLATION}/{kind.kind}/else/{kind.name}"
+        kind.put(world, tags={**kind.there(world).tags, OWNER_TAG: theirs})
+        return answer
+
+    setattr(fake, f"update_{word}", slow)
+    before = len(fake.journal)
+    for _ in range(3):
+        world.reconcile()
+        world.clock.advance(60)
+    after = fake.journal[before:]
+    assert any(each.startswith("Update") for each in after), "it was disabled"
+    assert not any(each.startswith("Delete") for each in after)
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 def test_what_may_be_ours_of_a_lost_installation_id_is_not_left_behind(kind, restarted):
     world = settled(kind)

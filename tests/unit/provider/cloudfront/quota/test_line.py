@@ -364,3 +364,15 @@ def test_no_more_are_created_than_aws_allows(limit):
     account.add(*(waiting("shop", age) for age in range(20)))
     account.run(HOUR)
     assert len(account.existing) == limit
+
+
+def test_one_that_does_not_come_uses_up_the_turn_of_its_namespace():
+    clock = FakeClock()
+    line = Line(clock)
+    for each in (waiting("shop", 1), waiting("shop", 2), waiting("bank", 3), waiting("bank", 4)):
+        line.ask(each)
+        line.refused(each, WORDS)
+    first, *_ = line.released()
+    clock.advance(6)
+    next_ones = line.counted(None, 60.0)
+    assert next_ones[0].namespace != first.namespace

@@ -272,3 +272,11 @@ def test_one_that_is_deleted_waits_no_more():
     world.delete()
     world.reconcile()
     assert world.memory.quotas._lines[Quota.TENANTS].waiting == 0
+
+
+def test_without_the_flag_nothing_waits_whatever_a_status_says():
+    memory = AccountMemory(FakeClock())
+    turns = CreationTurns(AccountAccess(None, memory, "i", "1", str(CONFIG)))  # type: ignore[arg-type]
+    ready = {"type": "Ready", "status": "False", "reason": "QuotaExceeded"}
+    with turns.turn(resource("first", conditions=[ready])):
+        pass
