@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from provider.dns.errors import DnsError
+from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet, Zone
 
-__all__ = ["Change", "Found", "RecordStore", "WritesTogether", "Written", "write_all"]
+__all__ = ["Change", "Found", "KnowsMarks", "RecordStore", "WritesTogether", "Written", "marked", "write_all"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,21 @@ class WritesTogether(Protocol):
         """Make the changes, each as `RecordStore.write` does; one that fails stops no other. Return what
         became of each."""
         ...
+
+
+@runtime_checkable
+class KnowsMarks(Protocol):
+    """An optional method for a store that sees the records of whole zones."""
+
+    def marked(self, owner: Owner) -> frozenset[str]:
+        """Return the domains whose ownership record names this resource, as far as is known without a
+        request. Others may exist, and one of these may have another owner by now."""
+        ...
+
+
+def marked(store: object, owner: Owner) -> frozenset[str]:
+    """Return what a store knows of the domains of a resource; see KnowsMarks."""
+    return store.marked(owner) if isinstance(store, KnowsMarks) else frozenset()
 
 
 def write_all(store: RecordStore, zone: Zone, changes: Sequence[Change]) -> list[Written | DnsError]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from edgetenants_runtime.managed import ProviderConfigKey
+from tests.contract.emulated import DISTRIBUTION
 from tests.contract.led import Led, Zone, dns_config, led
 from tests.contract.test_records import BY_CLOUDFRONT, order
 
@@ -51,6 +52,49 @@ class TestNothingDangles:
         client.delete_distribution_tenant(Id=tenant["DistributionTenant"]["Id"], IfMatch=tenant["ETag"])
         acme.run(240)
         assert (acme.mr, zone.records) == (None, {})
+
+    def test_those_of_a_domain_that_was_never_accepted_go_when_the_spec_drops_it(self, aws, custom):
+        number = aws.fault(
+            "CreateDistributionTenant", every=True, code="EntityLimitExceeded", message="", status=400
+        )
+        tenant = led(aws, dns_config(aws, custom), "a.custom.test", "b.custom.test", **BY_CLOUDFRONT)
+        tenant.run(60)
+        assert ("b.custom.test", "CNAME") in custom.records
+        tenant.restart()
+        tenant.edit(domains=["a.custom.test"])
+        tenant.run(700)
+        assert ("a.custom.test", "CNAME") in custom.records
+        assert ("b.custom.test", "CNAME") not in custom.records
+        aws.admin("DELETE", f"faults/{number}")
+
+    def test_nor_do_those_of_an_update_that_was_refused(self, aws, custom):
+        tenant = led(aws, dns_config(aws, custom), "a.custom.test", **BY_CLOUDFRONT)
+        tenant.run(300)
+        assert tenant.told("Ready")[0] == "True"
+        aws.fault("UpdateDistributionTenant", every=True, code="EntityLimitExceeded", message="", status=400)
+        tenant.edit(domains=["a.custom.test", "b.custom.test"])
+        tenant.run(120)
+        assert ("b.custom.test", "CNAME") in custom.records
+        tenant.edit(domains=["a.custom.test"])
+        tenant.run(120)
+        assert ("b.custom.test", "CNAME") not in custom.records
+        assert ("a.custom.test", "CNAME") in custom.records
+
+    def test_records_of_a_domain_that_another_tenant_has_by_now_stay(self, aws, zone):
+        tenant = led(aws, dns_config(aws, zone), "a.example.com", "b.example.com")
+        tenant.run(120)
+        before = zone.records
+        client = aws.calls._cloudfront
+        other = client.create_distribution_tenant(
+            DistributionId=DISTRIBUTION, Name="console", Domains=[{"Domain": "c.example.com"}]
+        )
+        aws.deploy()
+        aws.admin("PATCH", "distribution-tenants/shop.acme", {"Domains": [{"Domain": "a.example.com"}]})
+        both = [{"Domain": "b.example.com"}, {"Domain": "c.example.com"}]
+        aws.admin("PATCH", f"distribution-tenants/{other['DistributionTenant']['Name']}", {"Domains": both})
+        tenant.edit(domains=["a.example.com"])
+        tenant.run(200)
+        assert zone.records == before
 
     def test_a_resource_that_only_lists_a_domain_takes_no_records_of_another_with_it(self, acme, aws, zone):
         before = zone.records

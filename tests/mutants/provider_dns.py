@@ -383,4 +383,64 @@ _OF_POWERDNS: tuple[Mutation, ...] = (
         _POWERDNS,
     ),
 )
-PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS)
+
+_OF_ORDER: tuple[Mutation, ...] = (
+    Mutation(
+        "records of what only lists a domain go with it",
+        "dns/plan.py",
+        "    if only_own and present.resource != owner.resource:\n        return None\n",
+        "",
+        "a resource that only lists a domain takes the records of a live tenant with it",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "what is left over is not removed",
+        "cloudfront/dns/work.py",
+        "        return frozenset(each for each in left if not self.listed(each))\n",
+        "        return frozenset()\n",
+        "a record leads to CloudFront for a domain that no tenant has",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "a left-over name of another tenant is removed",
+        "cloudfront/dns/work.py",
+        "            check_free(left)\n",
+        "",
+        "visitors of a live tenant find no record",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "records go with a resource only if AWS has a tenant",
+        "cloudfront/clients/tenant.py",
+        "        if not leaving.deletes(mr):\n            return\n",
+        "        return\n",
+        "a record leads to CloudFront for a domain that no tenant has",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "a view of before decides that no record is left",
+        "cloudfront/dns/work.py",
+        "        for fresh in (False,) if gone else (False, True):\n",
+        "        for fresh in (False,):\n",
+        "a record that another process made stays when the tenant goes",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "records are made for a domain that another tenant has",
+        "cloudfront/dns/work.py",
+        "            check_free([each.domain for each in due])\n",
+        "",
+        "a team takes the name of another one in DNS",
+        ("contract/test_records.py",),
+    ),
+    Mutation(
+        "the tenant goes before its records",
+        "cloudfront/clients/tenant.py",
+        "        self._records_of(mr).release(seen.domains)\n",
+        "        pass\n",
+        "a record leads to CloudFront for a domain that no tenant has",
+        ("contract/test_records.py",),
+    ),
+)
+
+PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS, *_OF_ORDER)

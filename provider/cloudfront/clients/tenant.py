@@ -20,7 +20,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.bounds import named
 from edgetenants_runtime.errors import ExternalError, NotYet
-from edgetenants_runtime.external import Change, Observation
+from edgetenants_runtime.external import Change, FieldDiff, Observation
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.adoption import owner_look
 from provider.cloudfront.adoption.owner_look import Looked
@@ -146,9 +146,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         records, tenant = self._records_of(mr), seen.state.seen
         later = records.last.later
         due = records.to_write(tenant.domains.keys(), tenant.active_domains) if judgement.updates(mr) else ()
-        self._only_records = bool(due) and seen.up_to_date
-        if due:
-            seen = replace(seen, up_to_date=False, diff=(*seen.diff, *records.diff(due)))
+        left = records.left_over(_own_domains(seen.state)) if judgement.updates(mr) else frozenset()
+        self._only_records = bool(due or left) and seen.up_to_date
+        if due or left:
+            more = (FieldDiff(f"dns.{each}", "none", "records to CloudFront") for each in sorted(left))
+            seen = replace(seen, up_to_date=False, diff=(*seen.diff, *records.diff(due), *more))
         if later is not None:
             seen = replace(seen, poll_after=min(later, seen.poll_after or later))
         return seen
@@ -160,6 +162,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
                 self._deps.records,
                 DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
                 succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
+                listed=partial(successors.lists, mr, self._cluster.everyone),
             )
         return self._records
 
@@ -320,6 +323,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked)
+        self._records_of(mr).release_left_over(
+            asked.domains or frozenset(), lambda domains: self._checks.check_free(mr, asked, domains)
+        )
         # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
         self._lead(mr, replace(asked, domains=own), asked.certificate_request)
@@ -422,7 +428,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # Only the owner of the tenant, as AWS has it, leads domains to it.
         state = self._owned(mr, seen.state, afresh=False)
         records, tenant = self._records_of(mr), state.seen
-        message = records.write(records.to_write(tenant.domains.keys(), tenant.active_domains))
+        due = records.to_write(tenant.domains.keys(), tenant.active_domains)
+        message = records.write(due) if due else ""
+        records.release_left_over(
+            _own_domains(state), lambda domains: self._checks.check_free(mr, state.asked, domains, tenant)
+        )
         shown = self._shown(mr, state, served=was_ready(mr))
         return Change(
             conditions=shown.conditions, status=shown.status, requeue_after=LOOK_AGAIN, message=message
@@ -509,6 +519,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             taken = self._checks.taken(mr, target, effects.there, error, serving=serving)
             return taken or to_external_error(error, f"update tenant {target.name}", serving=serving)
         return None
+
+
+def _own_domains(state: Assessment) -> frozenset[str]:
+    """The domains of the spec, and of the tenant in AWS."""
+    return (state.asked.domains or frozenset()) | state.seen.domains.keys()
 
 
 def _longest(mr: Managed, tenant: ObservedTenant) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.ownership import judgement
+from provider.cloudfront.state import observed
 from provider.cloudfront.state.identity import namespace_of
 
-__all__ = ["takes_over"]
+__all__ = ["lists", "takes_over"]
 
 
 def takes_over(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: str) -> bool:
@@ -21,6 +22,24 @@ def takes_over(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: s
         domain: the domain.
     """
     return any(_lists(mr, other, domain) for other in everyone())
+
+
+def lists(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: str) -> bool:
+    """Whether any other resource lists a domain, or has it by its status.
+
+    Args:
+        mr: the managed resource that does not have the domain.
+        everyone: the managed resources of all kinds.
+        domain: the domain.
+    """
+    return any(
+        other.uid != mr.uid
+        and (
+            domain in (other.for_provider.get("domains") or ())
+            or domain in observed.domains_in(other.at_provider)
+        )
+        for other in everyone()
+    )
 
 
 def _lists(mr: Managed, other: Managed, domain: str) -> bool:

@@ -36,7 +36,7 @@ from provider.dns import plan
 from provider.dns.errors import DnsError, Failure
 from provider.dns.plan import Wanted
 from provider.dns.records import RecordSet, Zone
-from provider.dns.store import Change, Written, write_all
+from provider.dns.store import Change, Written, marked, write_all
 
 __all__ = ["TenantRecords"]
 
@@ -58,6 +58,8 @@ class TenantRecords:
     drift_policy: DriftPolicy
     succeeds: Callable[[str], bool]
     """Whether another resource, which stays, takes over the records of a domain."""
+    listed: Callable[[str], bool] = lambda _: False
+    """Whether another resource, of any namespace, lists a domain or has it."""
     last: Look = looks.NOTHING
     """The last look of this reconcile."""
     failed: str = ""
@@ -208,6 +210,35 @@ class TenantRecords:
             raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
         if slow := [domain for domain in leaving if not self._is_gone(domain)]:
             raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
+
+    def left_over(self, domains: Collection[str]) -> frozenset[str]:
+        """Return the domains for which this resource made records, that are not among its own any more, and
+        that no other resource lists: CloudFront may never have accepted them.
+
+        Args:
+            domains: those of the spec, and of the tenant in AWS.
+        """
+        if not self.asked or self.access.frozen:
+            return frozenset()
+        left = marked(self.access.store, self.access.owner) - set(domains)
+        return frozenset(each for each in left if not self.listed(each))
+
+    def release_left_over(
+        self, domains: Collection[str], check_free: Callable[[Collection[str]], None]
+    ) -> None:
+        """Remove the records of `left_over`.
+
+        Args:
+            domains: as in `left_over`.
+            check_free: raises if a tenant has one of some domains, as AWS says now.
+
+        Raises:
+            NotYet: they are not gone yet.
+            ExternalError: a tenant has one, or they cannot be removed.
+        """
+        if left := sorted(self.left_over(domains)):
+            check_free(left)
+            self.release(left, only_own=True)
 
     def release_without_tenant(self, domains: Iterable[str]) -> None:
         """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.

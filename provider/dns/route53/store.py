@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from edgetenants_runtime.clock import Clock
 from provider.dns.errors import DnsError, Failure
+from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet, Zone
 from provider.dns.route53.calls import ListedZone, ZoneCalls
 from provider.dns.route53.change_marks import ChangeMarks
@@ -58,6 +59,10 @@ class Route53Store:
         if result.failure in (Failure.CHANGED, Failure.UNCERTAIN, Failure.REFUSED):
             self._views.forget(zone.id, change.names)
         return self._noted(zone, result)
+
+    def marked(self, owner: Owner) -> frozenset[str]:
+        """See KnowsMarks."""
+        return self._views.marked(owner)
 
     def is_served(self, zone: Zone, written: Written) -> bool:
         """See RecordStore.is_served."""

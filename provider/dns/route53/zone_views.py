@@ -24,8 +24,10 @@ from typing import Final
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, Stopwatch
 from provider.dns.errors import DnsError, Failure
+from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet
 from provider.dns.route53.calls import ListedZone, ZoneCalls
+from provider.dns.route53.mark_index import MarkIndex
 from provider.dns.store import Change, Found
 
 __all__ = ["ZoneViews"]
@@ -94,6 +96,12 @@ class ZoneViews:
         self._calls, self._clock = calls, clock
         self._lock = threading.Lock()
         self._views: dict[str, _View] = {}
+        self._marks = MarkIndex()
+
+    def marked(self, owner: Owner) -> frozenset[str]:
+        """See KnowsMarks."""
+        with self._lock:
+            return self._marks.of(owner)
 
     def read(self, listed: ListedZone, names: Iterable[str], *, fresh: bool = False) -> Found:
         """See RecordStore.read."""
@@ -108,6 +116,7 @@ class ZoneViews:
         """A change was accepted."""
         now = self._clock.now()
         with self._lock:
+            self._marks.wrote(zone, change)
             view = self._view(zone)
             for name in change.names:
                 known = self._known(view, name, now)
@@ -128,6 +137,7 @@ class ZoneViews:
         """The zone does not exist any more."""
         with self._lock:
             self._views.pop(zone, None)
+            self._marks.drop(zone)
 
     # By name.
 
@@ -267,6 +277,9 @@ class ZoneViews:
             view.whole, view.at, view.outdated = whole, reading.began, set(reading.written)
             view.reading = None
             view.single = _kept(view.single, reading.written)
+            self._marks.read(zone, (each for each in ordered if each.name not in reading.written))
+            for sets in (view.single[name][1] for name in reading.written & view.single.keys()):
+                self._marks.note(zone, sets)
 
     def _view(self, zone: str) -> _View:
         return self._views.setdefault(zone, _View())
