@@ -27,9 +27,12 @@ class Failure(Enum):
 class DnsError(Exception):
     """A request to a DNS service failed. The message names the request and the service's words."""
 
-    def __init__(self, failure: Failure, message: str, *, after: float | None = None) -> None:
-        """`after` is the number of seconds until the next try makes sense; None if the service did not
-        say."""
+    def __init__(
+        self, failure: Failure, message: str, *, after: float | None = None, ticket: str = ""
+    ) -> None:
+        """`after` is the number of seconds until the next try makes sense; None if the service did not say.
+        `ticket` identifies a change that may have been made, as that of `store.Written`."""
         super().__init__(message)
         self.failure = failure
         self.after = after
+        self.ticket = ticket

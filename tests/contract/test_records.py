@@ -422,6 +422,9 @@ class TestTrouble:
             "DNSError",
             "spec.forProvider.dns: ClusterProviderConfig dns: spec.dns: expected a DNS service, got none",
         )
+        tenant.delete()
+        tenant.run(120)
+        assert tenant.mr is None, "no record was ever made"
 
     def test_records_that_cloudfront_does_not_see_are_told(self, aws, zone, request):
         aws.admin("PATCH", "settings", {"dns_propagation_seconds": 1800})

@@ -135,7 +135,6 @@ class TestRefusedForGood:
 
 
 class TestLostAnswers:
-    @pytest.mark.xfail(reason="a lost answer leaves no ticket to wait for", strict=True)
     def test_a_removal_whose_answer_is_lost_is_waited_for_as_any(self, acme, aws, zone, request):
         aws.admin("PATCH", "settings", {"route53_change_seconds": 60})
         request.addfinalizer(lambda: aws.admin("PATCH", "settings", {"route53_change_seconds": 0}))

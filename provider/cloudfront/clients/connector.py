@@ -164,10 +164,11 @@ class _Connector:
         self._configs.report(config, _found(account))
         key, found = str(config.key), account.records
         if found is None:
-            return RecordsAccess(problem=f"{key}: spec.dns: expected a DNS service, got none")
+            words = f"{key}: spec.dns: expected a DNS service, got none"
+            return RecordsAccess(problem=words, is_nowhere=True)
         if found.store is None:
             words = f"{key}: spec.dns: this version of the provider writes records to Route 53 only"
-            return RecordsAccess(problem=words)
+            return RecordsAccess(problem=words, is_nowhere=True)
         return RecordsAccess(
             store=found.store,
             config=key,

@@ -24,6 +24,8 @@ class RecordsAccess:
     """None if there is a problem."""
     problem: str = ""
     """Why the service cannot be used, as a message."""
+    is_nowhere: bool = False
+    """The provider config names no service, so nothing can be removed, and nothing waits for that."""
     config: str = ""
     """The provider config, for messages."""
     frozen: str = ""

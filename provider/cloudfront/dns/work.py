@@ -189,7 +189,7 @@ class TenantRecords:
             NotYet: they are not gone yet.
             ExternalError: they cannot be removed.
         """
-        if not self.asked:
+        if not self.asked or self.access.is_nowhere:
             return
         leaving = sorted(each for each in domains if not self.succeeds(each))
         if not leaving:
@@ -312,6 +312,8 @@ class TenantRecords:
                     written.append(change.domain)
                 else:
                     failures[change.domain] = result
+                    if result.ticket:
+                        self.access.tickets.note(self.mr.uid, change.domain, zone, Written(result.ticket))
         return sorted(written), failures
 
     def _failure(self, failures: dict[str, DnsError]) -> ExternalError | NotYet:

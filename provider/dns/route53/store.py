@@ -58,6 +58,8 @@ class Route53Store:
         # After a lost answer, the records may have changed, too, and a refusal may have that cause.
         if result.failure in (Failure.CHANGED, Failure.UNCERTAIN, Failure.REFUSED):
             self._views.forget(zone.id, change.names)
+        if result.failure is Failure.UNCERTAIN:
+            result.ticket = self._marks.lost()
         return self._noted(zone, result)
 
     def marked(self, owner: Owner) -> frozenset[str]:
