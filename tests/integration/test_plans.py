@@ -282,7 +282,7 @@ def test_what_a_claim_says_of_a_tenant_whose_deletion_is_held_under_its_former_p
         assert len(claims.tenants("held")) == 1
         claims.patch("held", {"onDelete": "Delete"})
         delete = lambda: claims.managed("held")["spec"].get("managementPolicies") == ["*"]  # noqa: E731
-        claims.wait("the policy", delete, 60)
+        claims.wait("the policy", delete, 120)
         claims.delete("held")
         claims.wait_gone(["held"])
 
