@@ -95,6 +95,10 @@ class TestNothingDangles:
         tenant.edit(domains=["a.example.com"])
         tenant.run(200)
         assert zone.records == before
+        assert tenant.told("Synced")[0] == "True", "it is not its business any more"
+        writes = len(tenant.writes)
+        tenant.run(300)
+        assert len(tenant.writes) == writes
 
     def test_a_resource_that_only_lists_a_domain_takes_no_records_of_another_with_it(self, acme, aws, zone):
         before = zone.records

@@ -166,6 +166,15 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             )
         return self._records
 
+    def _has_tenant(self, mr: Managed, domain: str) -> bool:
+        """Whether a tenant has a domain, or may have it: the provider may not ask."""
+        try:
+            return self._cloudfront.tenant_of_domain(domain) is not None
+        except AwsError as error:
+            if error.not_permitted:
+                return True
+            raise self._explained(mr, error, f"find who has {domain}") from error
+
     def _was_read(self, seen: Observation) -> bool:
         """Whether an update may follow, which sends the ETag: this process has read what it changes. A new
         certificate may come without a new ETag."""
@@ -323,9 +332,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked)
-        self._records_of(mr).release_left_over(
-            asked.domains or frozenset(), lambda domains: self._checks.check_free(mr, asked, domains)
-        )
+        own = asked.domains or frozenset()
+        self._records_of(mr).release_left_over(own, partial(self._has_tenant, mr))
         # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
         self._lead(mr, replace(asked, domains=own), asked.certificate_request)
@@ -430,9 +438,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         records, tenant = self._records_of(mr), state.seen
         due = records.to_write(tenant.domains.keys(), tenant.active_domains)
         message = records.write(due) if due else ""
-        records.release_left_over(
-            _own_domains(state), lambda domains: self._checks.check_free(mr, state.asked, domains, tenant)
-        )
+        records.release_left_over(_own_domains(state), partial(self._has_tenant, mr))
         shown = self._shown(mr, state, served=was_ready(mr))
         return Change(
             conditions=shown.conditions, status=shown.status, requeue_after=LOOK_AGAIN, message=message

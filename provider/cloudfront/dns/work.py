@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import structlog
@@ -221,24 +222,29 @@ class TenantRecords:
         if not self.asked or self.access.frozen:
             return frozenset()
         left = marked(self.access.store, self.access.owner) - set(domains)
-        return frozenset(each for each in left if not self.listed(each))
+        is_gone = partial(self.access.tickets.is_gone, self.mr.uid)
+        return frozenset(each for each in left if not (is_gone(each) or self.listed(each)))
 
-    def release_left_over(
-        self, domains: Collection[str], check_free: Callable[[Collection[str]], None]
-    ) -> None:
-        """Remove the records of `left_over`.
+    def release_left_over(self, domains: Collection[str], has_tenant: Callable[[str], bool]) -> None:
+        """Remove the records of `left_over`, but those of a domain that a tenant has by now.
 
         Args:
             domains: as in `left_over`.
-            check_free: raises if a tenant has one of some domains, as AWS says now.
+            has_tenant: whether a tenant has a domain, or may have it, as AWS says now. May raise NotYet or
+                ExternalError.
 
         Raises:
             NotYet: they are not gone yet.
-            ExternalError: a tenant has one, or they cannot be removed.
+            ExternalError: they cannot be removed.
         """
-        if left := sorted(self.left_over(domains)):
-            check_free(left)
-            self.release(left, only_own=True)
+        left = sorted(self.left_over(domains))
+        if not left:
+            return
+        free = [each for each in left if not has_tenant(each)]
+        for each in set(left) - set(free):
+            # Its records are the business of that tenant's owner.
+            self.access.tickets.gone(self.mr.uid, each)
+        self.release(free, only_own=True)
 
     def release_without_tenant(self, domains: Iterable[str]) -> None:
         """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.
