@@ -33,7 +33,9 @@ class Term:
 
     @property
     def count(self) -> int:
-        return int(_COUNT.findall(self.identity)[0])
+        found = _COUNT.findall(self.identity)
+        # A process without shards, such as the provider before the replicas, names no number.
+        return int(found[0]) if found else 1
 
 
 @dataclass(frozen=True)
