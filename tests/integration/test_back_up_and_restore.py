@@ -162,6 +162,9 @@ def test_resources_with_the_owner_references_of_another_cluster_go_without_their
     follow(new, "## Back up", tmp_path)
     copies = [copy(each, created=True) for each in managed(new, COMPOSED)]
     names = {each["metadata"]["name"] for each in copies}
+    # An earlier test changed a tenant: CloudFront may still roll it out.
+    rolled_out = lambda: all(each["Status"] == "Deployed" for each in in_aws(old).values())  # noqa: E731
+    new.wait_for("the tenants to be rolled out", rolled_out)
     before = in_aws(old)
     lose(new)
     follow(new, "## Move to another cluster", tmp_path)
