@@ -28,6 +28,7 @@ __all__ = [
     "look",
     "marked",
     "states",
+    "until_served",
     "wanted",
 ]
 
@@ -193,6 +194,22 @@ def _domain(record: DnsInstruction) -> str:
     return record.name.removeprefix(f"{CHALLENGE}.")
 
 
+def until_served(access: RecordsAccess, uid: str, domain: str) -> float | None:
+    """Return None if all name servers answer with the last change of a domain's records, otherwise the
+    seconds until it makes sense to ask again."""
+    ticket = access.tickets.of(uid, domain)
+    if ticket is None or access.store is None:
+        return None
+    try:
+        served = access.store.is_served(*ticket)
+    except DnsError as error:
+        return error.after or 10.0
+    if not served:
+        return 5.0
+    access.tickets.served(uid, domain)
+    return None
+
+
 def leads_to_cloudfront(record: RecordSet) -> bool:
     """Whether a record set leads to CloudFront, or proves that one does. Only such records are removed."""
     return all(value.endswith(".cloudfront.net") for value in record.values)
@@ -233,17 +250,8 @@ def _failed(found: DomainLook, error: DnsError) -> DomainLook:
 
 
 def _with_ticket(access: RecordsAccess, uid: str, found: DomainLook) -> DomainLook:
-    ticket = access.tickets.of(uid, found.domain)
-    if ticket is None or access.store is None:
-        return found
-    try:
-        served = access.store.is_served(*ticket)
-    except DnsError as error:
-        return replace(found, served=False, later=error.after or 10.0)
-    if served:
-        access.tickets.served(uid, found.domain)
-        return found
-    return replace(found, served=False, later=5.0)
+    later = until_served(access, uid, found.domain)
+    return found if later is None else replace(found, served=False, later=later)
 
 
 def _without_zone(access: RecordsAccess, domain: str) -> str:

@@ -31,7 +31,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.dns import conditions
 from provider.cloudfront.dns import look as looks
 from provider.cloudfront.dns.access import RecordsAccess
-from provider.cloudfront.dns.look import DomainLook, Look, leads_to_cloudfront
+from provider.cloudfront.dns.look import DomainLook, Look, leads_to_cloudfront, until_served
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
 from provider.dns.errors import DnsError, Failure
@@ -166,14 +166,15 @@ class TenantRecords:
         if not self.asked or self.access.store is None or self.access.frozen or not endpoint:
             return
         look = self.look(domains, endpoint)
-        if look.later is not None and not all(each.is_as_wanted or each.is_due for each in self._all(look)):
+        each_look = look.domains.values()
+        if look.later is not None and not all(each.is_as_wanted or each.is_due for each in each_look):
             raise self._waits("the zones of the domains are being read", look.later)
-        due = [each for each in self._all(look) if each.is_due and self._is_free(each)][:_AT_ONCE]
+        due = [each for each in each_look if each.is_due and self._is_free(each)][:_AT_ONCE]
         if due:
             check_free([each.domain for each in due])
             story = self.write(due)
             raise self._waits(f"{story}; waiting until every name server has them", _SERVED_AGAIN)
-        slow = [each.domain for each in self._all(look) if each.is_as_wanted and not each.served]
+        slow = [each.domain for each in each_look if each.is_as_wanted and not each.served]
         if slow:
             words = f"the DNS records of {named(slow)} are not on every name server yet"
             raise self._waits(words, _SERVED_AGAIN)
@@ -209,7 +210,7 @@ class TenantRecords:
                 raise self._not_released(leaving, next(iter(failures.values())))
             _log.info("removed DNS records", tenant=self.mr.external_name, domains=written)
             raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
-        if slow := [domain for domain in leaving if not self._is_gone(domain)]:
+        if slow := [each for each in leaving if until_served(self.access, self.mr.uid, each) is not None]:
             raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
 
     def left_over(self, domains: Collection[str]) -> frozenset[str]:
@@ -279,26 +280,11 @@ class TenantRecords:
         self.access.tickets.gone(self.mr.uid, domain)
         return []
 
-    def _is_gone(self, domain: str) -> bool:
-        store, ticket = self.access.store, self.access.tickets.of(self.mr.uid, domain)
-        if store is None or ticket is None:
-            return True
-        try:
-            served = store.is_served(*ticket)
-        except DnsError:
-            return False
-        if served:
-            self.access.tickets.served(self.mr.uid, domain)
-        return served
-
     def _is_free(self, found: DomainLook) -> bool:
         """Nothing answers for it today, or a user has confirmed the change."""
         step = found.step
         corrects = step is not None and step.corrects
         return self.last.confirmed or corrects or not (found.answers or (step and step.there))
-
-    def _all(self, look: Look) -> Iterable[DomainLook]:
-        return look.domains.values()
 
     def _write(self, work: Iterable[tuple[Zone, Change]]) -> tuple[list[str], dict[str, DnsError]]:
         """Write changes, those of a zone together; return the domains that were written, and the failures."""
