@@ -1,5 +1,5 @@
 """The demo: a claim becomes a live tenant, changes, drifts and is repaired; a second claim uses a customer's
-own domain with its own certificate; then both are deleted.
+own domain with its own certificate; for a third one the provider makes the DNS records; then all are deleted.
 
 The demo runs the real components. Each step does what a user in Kubernetes or in the AWS console would do,
 and waits until the components have acted on it. If a step takes too long, the demo fails.
@@ -15,6 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
+from sandbox.hosted_zone import HostedZone
 from sandbox.narrator import JsonObject, Narrator, StuckError
 from sandbox.world import Options, World, WorldError
 
@@ -36,6 +37,15 @@ PLAN = {
     "certificate": {"mode": "Managed"},
 }
 """The plan that the platform team adds for customers' own domains."""
+
+LED = "initech"
+ZONE = "shops.test"
+DNS_CONFIG = "route53"
+"""The ClusterProviderConfig with the zone."""
+LED_PLAN = PLAN | {
+    "dns": {"mode": "Managed", "configRef": {"kind": "ClusterProviderConfig", "name": DNS_CONFIG}}
+}
+"""The plan for domains in the platform team's own zone."""
 
 
 @dataclass
@@ -189,7 +199,9 @@ def own_domain(world: World, narrator: Narrator) -> None:
     world.emulator.set_rate(FAST)
     place = add_plan(world, "own-domain", PLAN)
     narrator.say("platform", f"added the plan own-domain to {place}: certificate mode Managed")
-    world.kubectl("apply", "-f", "-", input=json.dumps(customer_claim()))
+    world.kubectl(
+        "apply", "-f", "-", input=json.dumps(customer_claim(CUSTOMER, "own-domain", CUSTOMER_DOMAIN))
+    )
     narrator.say("you", f"applied TenantClaim/{CUSTOMER} with plan own-domain and domain {CUSTOMER_DOMAIN}")
     claim = narrator.wait(
         CUSTOMER, lambda c: bool(c.get("status", {}).get("dnsInstructions")), what="the required DNS records"
@@ -205,20 +217,57 @@ def own_domain(world: World, narrator: Narrator) -> None:
     narrator.say("claim", f"served at {claim['status']['url']}, with its own certificate", "bold green")
 
 
-def customer_claim() -> JsonObject:
-    """The claim for the customer's own domain."""
+def led_domain(world: World, narrator: Narrator) -> None:
+    """A claim uses a domain of a zone that the provider manages; it must become Live, with DNS records."""
+    narrator.heading(
+        "5. A domain in your own zone",
+        f"The plan managed-dns names the hosted zone {ZONE} of Route 53. The provider makes its records.",
+    )
+    zone = HostedZone.create(world.emulator.endpoint, ZONE)
+    world.kubectl("apply", "-f", "-", input=json.dumps(dns_config(world, zone)))
+    place = add_plan(world, "managed-dns", LED_PLAN)
+    narrator.say("platform", f"added ClusterProviderConfig/{DNS_CONFIG}, and the plan managed-dns to {place}")
+    domain = f"{LED}.{ZONE}"
+    world.kubectl("apply", "-f", "-", input=json.dumps(customer_claim(LED, "managed-dns", domain)))
+    narrator.say("you", f"applied TenantClaim/{LED} with plan managed-dns and domain {domain}")
+    claim = narrator.wait(
+        LED,
+        lambda c: is_true(c, "Ready") and is_true(c, "Live") and bool(zone.records()),
+        what="the domain to be served",
+    )
+    for record in zone.records():
+        narrator.say("Route 53", record)
+    narrator.say("claim", f"served at {claim['status']['url']}; DNS leads its visitors there", "bold green")
+
+
+def dns_config(world: World, zone: HostedZone) -> JsonObject:
+    """The default ClusterProviderConfig with a zone."""
+    default = json.loads(world.kubectl("get", "clusterproviderconfig", "default", "-o", "json"))
+    return {
+        "apiVersion": default["apiVersion"],
+        "kind": default["kind"],
+        "metadata": {"name": DNS_CONFIG},
+        "spec": default["spec"] | {"dns": {"route53": {"zones": [{"id": zone.id}]}}},
+    }
+
+
+def customer_claim(name: str, plan: str, domain: str) -> JsonObject:
+    """The claim for one domain."""
     return {
         "apiVersion": "platform.edgetenants.io/v1alpha1",
         "kind": "TenantClaim",
-        "metadata": {"name": CUSTOMER, "namespace": NAMESPACE},
-        "spec": {"plan": "own-domain", "domains": [CUSTOMER_DOMAIN]},
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"plan": plan, "domains": [domain]},
     }
 
 
 def delete(world: World, narrator: Narrator) -> None:
-    """A user deletes the claims; the claims, managed resources and tenants must be deleted."""
-    narrator.heading("5. Delete", "kubectl delete. The provider disables a tenant before it can delete it.")
-    world.kubectl("delete", "tenantclaim", CLAIM, CUSTOMER, "-n", NAMESPACE, "--wait=false")
+    """A user deletes the claims; claims, managed resources, tenants and DNS records must be deleted."""
+    narrator.heading(
+        "6. Delete",
+        "kubectl delete. The provider removes the records, and disables a tenant before it can delete it.",
+    )
+    world.kubectl("delete", "tenantclaim", CLAIM, CUSTOMER, LED, "-n", NAMESPACE, "--wait=false")
 
     def gone(claim: JsonObject) -> bool:
         return (
@@ -253,6 +302,7 @@ STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (
     ("change → rolled out", change),
     ("drift → repaired", drift),
     ("own domain → certificate → Ready", own_domain),
+    ("own zone → records → Live", led_domain),
     ("delete → nothing left", delete),
 )
 
@@ -263,6 +313,7 @@ def leftovers(world: World) -> dict[str, list[str]]:
     state = world.emulator.state()
     aws = [f"distribution tenant {t['Name']}" for t in state["tenants"]]
     aws += [f"connection group {g['Name']}" for g in state["connectionGroups"] if not g.get("IsDefault")]
+    aws += [f"DNS record {record}" for record in HostedZone.find(world.emulator.endpoint, ZONE).records()]
     kinds = "tenantclaims,distributiontenants,connectiongroups,providerconfigusages"
     kubernetes = world.kubectl("get", kinds, "-A", "-o", "name").split()
     kubernetes += world.kubectl("get", "secrets", "-n", NAMESPACE, "-o", "name", "--ignore-not-found").split()

@@ -139,6 +139,16 @@ class TestOrder:
         ]
         assert tenant.told("CertificateReady")[1] == "Validated"
 
+    def test_no_one_is_asked_to_make_the_records_of_the_provider(self, aws):
+        tenant = led(aws, dns_config(aws, Zone(aws, "custom.test")), "www.custom.test", **BY_CLOUDFRONT)
+        told = set()
+        for _ in range(60):
+            tenant.run(5)
+            told.add(tenant.told("CertificateReady")[1:])
+        said = " ".join(words for reason, words in told if reason == "PendingValidation")
+        assert "The provider makes the records" in said
+        assert "Create the records" not in said
+
     def test_no_record_is_made_for_a_domain_that_another_tenant_has(self, aws):
         zone = Zone(aws, "example.com")
         first = led(aws, dns_config(aws, zone), "acme.example.com", name="first", dns=None)

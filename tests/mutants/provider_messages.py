@@ -471,4 +471,12 @@ PROVIDER_MESSAGES = (
         "drift and a freeze are not told while a group is missing",
         ("unit/provider/cloudfront/clients/test_progress.py",),
     ),
+    Mutation(
+        "users are asked to make records that the provider makes",
+        "cloudfront/certificate/conditions.py",
+        "        return _THE_PROVIDERS_RECORDS if records else _YOUR_RECORDS\n",
+        "        return _YOUR_RECORDS\n",
+        "someone makes records in the way of the provider's own",
+        ("contract/test_records.py",),
+    ),
 )

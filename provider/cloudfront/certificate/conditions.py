@@ -36,6 +36,16 @@ _TOLD: Final = 3
 
 _UNREAD: Final = "to see ACM's reason, permit acm:DescribeCertificate"
 
+_YOUR_RECORDS: Final = (
+    "The certificate authority waits until every domain points to CloudFront. Create the records of "
+    "status.dnsInstructions."
+)
+
+_THE_PROVIDERS_RECORDS: Final = (
+    "The certificate authority validates the domains once DNS leads them to CloudFront. The provider makes "
+    "the records. No action is needed, unless DNSReady of the DistributionTenant names one."
+)
+
 _GOING_ON: Final = "No action is needed, unless AWS refuses it."
 
 _REQUESTED_SOON: Final = (
@@ -77,9 +87,9 @@ def derive(
     return _condition(reason, words, good=good)
 
 
-def requested(request: Request) -> Condition:
+def requested(asked: Tenant, request: Request) -> Condition:
     """Return CertificateReady before the tenant exists: its creation includes the request."""
-    return _condition(Reason.PENDING_VALIDATION, _to_do(request, None), good=False)
+    return _condition(Reason.PENDING_VALIDATION, _to_do(request, None, records=asked.records), good=False)
 
 
 def unrequested(asked: Tenant, certificate: Certificate | None) -> bool:
@@ -156,11 +166,11 @@ def _found(
     if request is None:
         return _custom(certificate)
     if certificate is None or not certificate.status:
-        return Reason.PENDING_VALIDATION, _unseen(request, certificate, not_before)
+        return Reason.PENDING_VALIDATION, _unseen(asked, request, certificate, not_before)
     if certificate.lost:
         return _loss(certificate), _lost(certificate, not_before)
     if not certificate.issued:
-        return Reason.PENDING_VALIDATION, _to_do(request, certificate)
+        return Reason.PENDING_VALIDATION, _to_do(request, certificate, records=asked.records)
     if certificate.arn != seen.customizations.certificate_arn:
         return Reason.ATTACHING, f"Certificate {certificate.arn} is issued and is being attached. {_GOING_ON}"
     return Reason.VALIDATED, ""
@@ -224,10 +234,12 @@ def _custom(certificate: Certificate | None) -> tuple[Reason, str]:
     return _loss(certificate), words
 
 
-def _unseen(request: Request, certificate: Certificate | None, not_before: datetime | None) -> str:
+def _unseen(
+    asked: Tenant, request: Request, certificate: Certificate | None, not_before: datetime | None
+) -> str:
     # CloudFront has not shown the certificate since the request.
     if certificate is None or not certificate.requests or certificate.token_host:
-        return f"The provider is requesting a certificate. {_to_do(request, None)}"
+        return f"The provider is requesting a certificate. {_to_do(request, None, records=asked.records)}"
     return (
         f"The provider requested a certificate, but CloudFront shows none. {_next(certificate, not_before)} "
         "If this persists, check that the provider's credentials have acm:RequestCertificate."
@@ -261,14 +273,12 @@ def _next(certificate: Certificate, not_before: datetime | None) -> str:
     )
 
 
-def _to_do(request: Request, certificate: Certificate | None) -> str:
+def _to_do(request: Request, certificate: Certificate | None, *, records: bool = False) -> str:
+    """Return what validates the certificate. `records`: the provider makes the DNS records."""
     # Describe the pending one: the spec may request another method now.
     self_hosted = certificate.token_host == "self-hosted" if certificate else request.self_hosted  # noqa: S105
     if not self_hosted:
-        return (
-            "The certificate authority waits until every domain points to CloudFront. Create the records of "
-            "status.dnsInstructions."
-        )
+        return _THE_PROVIDERS_RECORDS if records else _YOUR_RECORDS
     redirects = [
         f"{token.redirect_from} → {token.redirect_to}"
         for token in (certificate.tokens if certificate else ())

@@ -230,7 +230,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             return ()
         if self._policy.frozen:
             return (conditions.frozen_certificate(self._policy.frozen),)
-        return (certificate_conditions.requested(asked.certificate_request),)
+        return (certificate_conditions.requested(asked, asked.certificate_request),)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
         told = (super()._drifted(mr, shown), _led_away(mr, shown), _not_renewed(mr, shown))
