@@ -40,7 +40,7 @@ from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import DNS_CONFIG, GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
-from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.quota.quotas import Wake
 from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
@@ -118,7 +118,7 @@ def wire(
         sweeps,
         places,
         check_seconds=policy.check_seconds,
-        wake=waking(tenants, groups) if policy.creations_in_line else None,
+        wake=waking(tenants, groups),
         mine=manager.mine if sharded else None,
     )
     waiters: list[waiting.Waiter] = []

@@ -82,8 +82,6 @@ class Policy:
     """List all tenants of an account where that takes fewer calls than a Get for each."""
     check_seconds: float = DEEP_CHECK_SECONDS
     """The longest interval between checks of a tenant's tags, certificate and DNS."""
-    creations_in_line: bool = False
-    """Alpha: creations wait in line while a quota of the account is used up."""
 
 
 class Command(click.Command):
@@ -156,13 +154,6 @@ _FLAGS: Final = (
         default=True,
         says="Once per poll interval, list all tenants of an account, and observe only those that changed. "
         "Where that takes more requests than observing each, or AWS refuses it, the provider observes each.",
-    ),
-    _flag(
-        Section.RECONCILING,
-        "--enable-alpha-creation-line",
-        is_flag=True,
-        says="Alpha: while AWS refuses creations because a quota of the account is used up, they wait in "
-        "line, and one tries for all. Without it, each is tried again every ten minutes.",
     ),
     _flag(
         Section.RECONCILING,
@@ -404,7 +395,6 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         keep_domains=timedelta(seconds=given["keep_domains"]),
         sweep=given["sweep"],
         check_seconds=given["deep_check_interval"],
-        creations_in_line=given["enable_alpha_creation_line"],
     )
 
 

@@ -19,14 +19,6 @@ PROVIDER_MEMORY = (
         ("unit/provider/cloudfront/account/test_sessions.py",),
     ),
     Mutation(
-        "creations wait in line although no flag enables that",
-        "cloudfront/safety/creation_turns.py",
-        "        if quota is None or self._rehearsing or not self._quotas.in_line:\n",
-        "        if quota is None or self._rehearsing:\n",
-        "a tenant that served and was deleted loses its place to new ones",
-        ("unit/provider/cloudfront/safety/test_creation_turns.py",),
-    ),
-    Mutation(
         "each client has shapes of its own",
         "cloudfront/account/sharing.py",
         '        (client.meta, "_service_model"),\n',

@@ -228,7 +228,7 @@ class Accounts:
         """`workers` is the number of workers of each kind. Without `sweeps`, each look is a Get. `places` are
         for calls that wait in their workers; by default there are none. `check_seconds` is the longest
         interval between checks of a tenant's tags, certificate and DNS. `wake` reconciles resources that wait
-        in line for room in their account; None: they do not. `mine` returns whether this process works on an
+        for room in their account, when their turn comes. `mine` returns whether this process works on an
         account; None: on all, also on those whose ids it cannot read."""
         self._mine = mine
         self.clock = clock

@@ -121,7 +121,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._keeper = Keeper(
             deps.cluster.kept, self._cloudfront, self._memory, deps.account.installation, deps.account.id
         )
-        self._turns = CreationTurns(deps.account, deps.cluster.kept, rehearsing=deps.policy.rehearsing)
+        self._turns = CreationTurns(deps.account, rehearsing=deps.policy.rehearsing)
 
     # Observe.
 
@@ -203,7 +203,6 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         # It is gone, whatever follows: the retention time of its records starts now.
         self._keeper.gone(mr)
         guards.check_import(mr)
-        self._turns.lost(mr)
         guards.check_gone(mr, self._account)
         if mr.deleted:
             self._keeper.gone_as_wanted(mr)

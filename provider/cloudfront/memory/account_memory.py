@@ -101,7 +101,7 @@ class AccountMemory:
     ) -> None:
         """`rate` returns the permitted requests per second to CloudFront. All accounts have the same
         `sightings`. `check_seconds` is the longest interval between checks of what neither a list nor a Get
-        shows. `wake` reconciles resources that wait in line for room in the account; None: they do not."""
+        shows. `wake` reconciles resources that wait for room in the account, when their turn comes."""
         self.clock, self.today = clock, today
         # Shared by many resources.
         self.groups = GroupStates(clock)

@@ -1,69 +1,68 @@
-"""The line of creations that wait for one quota of an account.
+"""The order in which creations try again that AWS refused because a quota of the account is used up.
 
-    refused ──▶ one of another namespace tries ── refused ──▶ a pause of 60 to 600 s ──▶ the first one tries
-       ▲                    │                                                                  │
-       └──── the next ──────┴── accepted: the next ones try, at first one at a time ◀── accepted ──┘
+    there may be room ──▶ the first one tries ── accepted ──▶ the next one tries, and so on
+                                │
+                             refused ──▶ one of another namespace tries ── refused ──▶ a sign of room, or 60 s
 
-Only AWS's refusal makes creations wait, never a number: AWS raises quotas. Its message may not tell that it
-is about one resource, such as a tenant with too many domains. So it takes the refusals of two namespaces to
-end a round. If AWS accepts the second creation, the first refusal was about the refused resource.
+Each waiting resource also tries by its own back-off, at least every `LONGEST` seconds, whatever happens to
+others. So nothing here is needed for correctness, and a restart loses nothing but whose turn it is.
 
-A turn counts for the namespace when the line calls a resource, whatever comes of it: AWS or a check may
-refuse it, or it does not come, because it is paused or gone. So no namespace has more than its share of the
-turns, and nothing has to tell the line what becomes of resources.
+A new resource tries at once, unless the numbers say that those in the line need all room that there is.
+Resources that AWS refuses for reasons of their own, such as too many domains, do not count for that: AWS
+refused them although there was room, or accepted another one right after.
 
-All times are seconds of the injected clock. Nothing here is needed for correctness: after a restart, AWS
-refuses again. What the status says of a resource only makes it wait for its turn among others.
+All times are seconds of the injected clock.
 """
 
 from __future__ import annotations
 
 import threading
+import zlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
-from provider.cloudfront.quota.order import Entry, Home, Waiting, first, second
+from edgetenants_runtime.managed import ObjectKey
+from provider.cloudfront.quota.allowances import Allowed
 from provider.cloudfront.quota.use import Use
 
-__all__ = ["FIRST_PAUSE", "LONGEST", "Answer", "Line"]
+__all__ = ["LONGEST", "Answer", "Line", "Waiting"]
 
-FIRST_PAUSE: Final = 60.0
 LONGEST: Final = 600.0
-"""Seconds until the next round while AWS refuses: at first, and at most. Each waiting resource asks again
-after `LONGEST`, whatever happens."""
-_GRACE: Final = 5.0
-"""Seconds within which a resource comes when it is called."""
+"""Seconds within which each waiting resource tries."""
+_SHORTEST: Final = 420.0
+"""The back-off of those that are not first, at least."""
+_FIRST: Final = 60.0
+"""Seconds after which the first one tries without a sign of room, and within which a new one tries."""
+_GRACE: Final = 10.0
+"""Seconds within which a woken resource comes, and within which a refusal and an acceptance go together."""
 _SLOW: Final = 30.0
 """Others wait no longer for the answer to one creation, with its checks."""
-_REST: Final = 10.0
-"""Seconds without tries after a failure that may concern all."""
-_LOST: Final = 15.0
-"""Seconds after a list that shows fewer, in which those whose tenants are gone notice it."""
-_EXPECTED: Final = 180.0
-"""Seconds in which those come: the provider first looks at the others for a poll interval."""
-_EXPECTED_AGAIN: Final = 3600.0
-_SECOND_RATE: Final = 60.0
-_GONE: Final = 2 * LONGEST + 60.0
-"""A resource that has not asked for this long waits no more."""
-_MOST_AT_ONCE: Final = 8
+_PAUSE: Final = 5.0
+_TRIES, _PASSES = 2, 10
+"""How many woken resources may be refused, and how many may try in vain or not at all, until the next sign of
+room."""
 _MOST: Final = 5_000
-"""Maximum number of resources in the line, as choosing one takes time that grows with it (5 ms), and of
-namespaces. Of the others, none is lost: each asks again."""
-_ALARMS: Final = 3
+"""Maximum number of resources, and of namespaces: choosing one takes time that grows with it (5 ms). The
+others have their own back-off."""
+_LONG_AGO: Final = float("-inf")
+_NOT_YET: Final = float("inf")
 
 
-@dataclass
-class _Call:
-    """A resource that has the turn."""
+@dataclass(frozen=True)
+class Waiting:
+    """A managed resource whose external resource is to be created."""
 
-    until: float
-    """Others wait for it until then."""
-    turn_before: int
-    """Of its namespace."""
-    after: int = -1
-    """How many refusals there were when its try began; -1: it has not come yet."""
+    uid: str
+    api_version: str
+    kind: str
+    key: ObjectKey
+    namespace: str
+    """The namespace that it counts for."""
+    created: str
+    """metadata.creationTimestamp, which users cannot set."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,28 @@ class Answer:
 
     seconds: float = 0.0
     """0: it may be made now. Otherwise it asks again after this time."""
-    held: bool = False
-    """AWS refuses creations, so it waits for room. Otherwise it waits for its turn only."""
     words: str = ""
-    """AWS's message when it refused this resource or, unless that names another one, the first one."""
+    """AWS's message to this resource; "" if AWS has not refused it."""
+    used: int | None = None
+    """How many the account had when this resource began to wait."""
+
+
+@dataclass
+class _Entry:
+    who: Waiting
+    used: int | None
+    tried: float
+    """When AWS refused it, or it joined the line."""
+    asked: float
+    due: float = _LONG_AGO
+    """Its own back-off."""
+    latest: float = _NOT_YET
+    """It waits for others until then, once it is due."""
+    words: str = ""
+    own_until: float = _LONG_AGO
+    """Until then, AWS is taken to refuse it for its own sake."""
+    passed_until: float = _LONG_AGO
+    """Until then, it is not woken: it did not come, or could not be created."""
 
 
 class Line:
@@ -83,153 +100,97 @@ class Line:
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._lock, self._use = clock, threading.Lock(), Use(clock)
-        self._entries: dict[str, Entry] = {}
-        self._homes: dict[str, Home] = {}
-        """By namespace."""
-        self._calls: dict[str, _Call] = {}
-        self._alarms: dict[str, tuple[str, float]] = {}
-        """Who asks when the line may go on, and when, for a few namespaces."""
-        self._turns = self._refusals = 0
-        self._rest_until = self._tidied_at = float("-inf")
-        self._gathered = False
-        """Those that waited before a restart had the time to come."""
-        self._words = ""
-        self._when_refused: int | None = None
-        self._round: dict[str, set[str]] = {}
-        """The uids that AWS refused in this round, by namespace."""
-        self._first_refusal = 0
-        """Its number."""
-        self._is_confirmed = False
-        """AWS refused one that tried because of another refusal of this round."""
-        self._refusing: set[str] = set()
-        """The namespaces that AWS refused since it last accepted one."""
-        self._pause, self._next = FIRST_PAUSE, float("-inf")
-        """Of the next round."""
-        self._window = 1
-        """How many try at the same time."""
-        self._is_finding_out = False
-        """There is probably no room."""
+        self._entries: dict[str, _Entry] = {}
+        self._served: dict[str, int] = {}
+        """By namespace, the number of its last creation, in this order."""
+        self._creations = 0
+        self._woken, self._woken_until = "", _LONG_AGO
+        """The uid of the one that has the turn."""
+        self._round: dict[str, str] = {}
+        """The namespaces of those that were woken in vain since the last sign of room, by uid."""
+        self._refusals, self._by_timer = 0, False
+        self._sign_at = self._counted_at = self._tidied_at = _LONG_AGO
 
-    # For the creations.
-
-    def ask(
-        self, who: Waiting, *, holder: bool = False, waited: bool = False
-    ) -> tuple[Answer, list[Waiting]]:
-        """Whether a creation may be made now. If so, `done` must follow. `holder`: its namespace is recorded
-        for its domains or its name. `waited`: it seems to have waited before a restart."""
+    def ask(self, who: Waiting, allowed: Allowed) -> tuple[Answer, list[Waiting]]:
+        """Whether a creation may be made now. If so, `done` must follow."""
         with self._lock:
-            now = self._tidied()
-            if not self._entries and not waited:
-                return Answer(), []
-            if waited and not self._gathered:
-                self._gathered, self._rest_until = True, now + _REST
+            now, entry, taken = self._tidied(), self._entries.get(who.uid), self._is_taken(who.uid, allowed)
+            if entry is None:
+                if not taken:
+                    return Answer(), self._go_on(now)
+                entry = self._join(who, now)
+                entry.due = now + _spread(who.uid, _FIRST - 2 * _GRACE, _FIRST - _GRACE)
+            entry.asked = now
+            if entry.passed_until == _NOT_YET:
+                entry.passed_until = _LONG_AGO
+            woken = [each for each in self._go_on(now) if each.uid != who.uid]
+            return Answer(self._wait(entry, taken, now), entry.words, entry.used), woken
+
+    def refused(self, who: Waiting, words: str, allowed: Allowed) -> tuple[Answer, list[Waiting]]:
+        """AWS refused the creation. The answer says when it asks again."""
+        with self._lock:
+            now, room = self._tidied(), self._room(allowed)
             entry = self._join(who, now)
-            entry.holder = holder
-            called = self._go_on(now, entry)
-            if (call := self._calls.get(who.uid)) is not None:
-                call.until, call.after = now + _SLOW, self._refusals
-                return Answer(), called
-            held = who.namespace in self._refusing or len(self._refusing) > 1
-            return Answer(self._seconds(entry, now), held, entry.words or self._words), called
+            entry.words, entry.tried, entry.asked, entry.latest = words, now, now, _NOT_YET
+            if room == 0:
+                entry.own_until = _LONG_AGO
+            elif room is not None and not allowed.is_default:
+                entry.own_until = now + LONGEST
+            woken: list[Waiting] = []
+            if self._end_turn(who.uid):
+                self._round[who.uid] = who.namespace
+                self._refusals += 1
+                woken = self._wake(now) if room != 0 and self._refusals < _TRIES else []
+            is_first = self._first(now) is entry and now >= entry.own_until
+            entry.due = now + (_FIRST if is_first else _spread(who.uid, _SHORTEST, LONGEST - _FIRST - _GRACE))
+            return Answer(entry.due - now, words, entry.used), woken
 
-    def refused(
-        self, who: Waiting, words: str, *, for_all: bool = True, holder: bool = False
-    ) -> tuple[float, list[Waiting]]:
-        """AWS refused the creation, and its message does not say that this is about `who` alone. `for_all`:
-        the message names nothing of it. Returns the seconds until it asks again."""
+    def made(self, who: Waiting, allowed: Allowed) -> list[Waiting]:
+        """AWS accepted the creation. The next one tries, unless the numbers say that there is no room."""
         with self._lock:
-            now = self._tidied()
-            if not self._refusing:
-                self._words, self._when_refused = words if for_all else "", self._use.number
-            call, entry = self._calls.pop(who.uid, None), self._join(who, now)
-            if call is not None:
-                entry.home.turn = call.turn_before
-            entry.home.tried, entry.home.accepted = self._turn(), False
-            self._gathered = True
-            self._refusals += 1
-            if not self._round:
-                self._first_refusal = self._refusals
-            elif call is not None and call.after >= self._first_refusal:
-                # The answers to calls that were under way before confirm nothing.
-                self._is_confirmed = True
-            entry.refused, entry.words, entry.holder = self._refusals, words, holder
-            self._round.setdefault(who.namespace, set()).add(who.uid)
-            if len(self._refusing) < _MOST:
-                self._refusing.add(who.namespace)
-            if now >= self._next:
-                self._next, self._pause = now + self._pause, min(LONGEST, 2 * self._pause)
-            calls = self._go_on(now, entry)
-            return self._seconds(entry, now), calls
-
-    def made(self, who: Waiting) -> list[Waiting]:
-        """AWS accepted the creation."""
-        with self._lock:
-            now, call = self._tidied(), self._calls.pop(who.uid, None)
-            self._entries.pop(who.uid, None)
+            now, entry = self._tidied(), self._entries.pop(who.uid, None)
             self._use.add(1)
-            if self._entries or call is not None:
-                home = self._home(who.namespace)
-                home.accepted = True
-            if call is not None and call.after == self._refusals:
-                # Otherwise it may have had the last place.
-                self._note_own_refusals()
-                self._accept(self._window + 1)
-                home.suspect = False
-            return self._go_on(now)
-
-    def done(self, uid: str, *, at_once: bool) -> list[Waiting]:
-        """The turn of a creation ends. If AWS neither accepted nor refused it, the next one has the turn: now
-        or, after a failure that may concern all, in a moment."""
-        with self._lock:
-            if self._calls.pop(uid, None) is None:
+            self._serve(who.namespace)
+            self._end_turn(who.uid)
+            if self._room(allowed) == 0:
                 return []
-            now, entry = self._tidied(), self._entries.pop(uid, None)
-            if entry is not None:
-                self._come_to_nothing(entry.home, now)
-            if not at_once and self._window == 1:
-                self._rest_until = now + _REST
-            return self._go_on(now)
+            for each in self._entries.values():
+                if each.words and each.tried >= max(self._sign_at, now - _GRACE):
+                    each.own_until = now + LONGEST
+            self._begin()
+            first = self._first(now)
+            # Any creation in an account with room would wake those that AWS never accepts.
+            return self._wake(now) if first and (entry or now >= first.own_until) else []
+
+    def done(self, uid: str) -> list[Waiting]:
+        """The try ends. If AWS neither accepted nor refused the creation, another one has the turn."""
+        with self._lock:
+            now = self._clock.now()
+            return self._pass(now, now + _FIRST) if self._woken == uid else []
 
     def left(self, uid: str) -> list[Waiting]:
-        """The resource is being deleted, or needs no creation."""
+        """The resource is being deleted, needs no creation, or does not wait for this quota."""
         with self._lock:
-            if self._entries.pop(uid, None) is None:
-                return []
-            self._calls.pop(uid, None)
-            return self._go_on(self._tidied())
+            self._entries.pop(uid, None)
+            return self._wake(self._clock.now()) if self._end_turn(uid) else []
 
-    def expect(self, namespace: str) -> None:
-        """A tenant that a record vouches for is gone in AWS, and its resource will create it again. While
-        AWS refuses, others wait for that, for a few minutes an hour and namespace."""
+    def may_have_room(self, *, deleted: int = 0) -> list[Waiting]:
+        """This provider deleted one, or an administrator says that AWS allows another number."""
         with self._lock:
-            home, now = self._home(namespace), self._clock.now()
-            if now >= home.expected_again:
-                home.expected_until, home.expected_again = now + _EXPECTED, now + _EXPECTED_AGAIN
-
-    # What may make room.
-
-    def released(self) -> list[Waiting]:
-        """This provider deleted one."""
-        with self._lock:
-            self._use.add(-1)
-            return self._try_again(self._tidied())
-
-    def raised(self) -> list[Waiting]:
-        """An administrator says that AWS allows another number."""
-        with self._lock:
-            return self._try_again(self._tidied())
+            self._use.add(-deleted)
+            return self._note_sign()
 
     def counted(self, number: int | None, valid: float) -> list[Waiting]:
         """A complete list of the account shows this number, which counts for `valid` seconds; None: it may
         not be listed."""
         with self._lock:
-            now = self._tidied()
-            if not self._use.note(number, valid):
-                return self._go_on(now)
-            self._rest_until = now + _LOST
-            return self._try_again(now)
-
-    # Numbers.
+            now, before, since = self._tidied(), self._use.number, self._counted_at
+            fewer, self._counted_at = self._use.note(number, valid), now
+            if before is not None and number is not None and number > before:
+                # Others took the room that the numbers showed when AWS refused these.
+                for each in self._entries.values():
+                    each.own_until = _LONG_AGO if each.tried >= since else each.own_until
+            return self._note_sign() if fewer else self._go_on(now)
 
     @property
     def used(self) -> int | None:
@@ -238,175 +199,132 @@ class Line:
             return self._use.number
 
     @property
-    def used_when_refused(self) -> int | None:
-        """How many it had when AWS began to refuse; None if that was unknown."""
-        with self._lock:
-            return self._when_refused
-
-    @property
     def waiting(self) -> int:
         """How many creations wait."""
         with self._lock:
             self._tidied()
             return len(self._entries)
 
-    # Under the lock: who has the turn.
+    # Under the lock.
 
-    def _go_on(self, now: float, asks: Entry | None = None) -> list[Waiting]:
-        """Return those who have the turn now, but the one that asks, and one that asks when it goes on."""
-        if not self._entries:
-            self._accept()
+    def _wait(self, entry: _Entry, taken: bool | None, now: float) -> float:
+        if self._woken == entry.who.uid:
+            self._woken_until = now + _SLOW
+            return 0.0
+        if taken is False or now >= entry.latest:
+            return 0.0
+        if now < entry.due:
+            return entry.due - now if taken else _PAUSE * bool(self._woken)
+        longest = _FIRST + _GRACE if entry.words else _GRACE
+        entry.latest = min(entry.latest, entry.due + longest)
+        return min(_PAUSE if self._woken else self._until_first(entry, now), longest)
+
+    def _until_first(self, entry: _Entry, now: float) -> float:
+        """Any other than the first one may find its room. So they try right after it."""
+        first = self._first(now)
+        if first is None or first is entry or now < max(first.own_until, first.tried + _GRACE):
+            return 0.0
+        return first.tried + _FIRST + _spread(entry.who.uid, 1.0, _PAUSE) - now
+
+    def _room(self, allowed: Allowed) -> int | None:
+        """None if it is unknown. More than what is allowed proves that AWS allows more than is noted."""
+        used = self._use.number
+        return None if used is None or used > allowed.number else allowed.number - used
+
+    def _is_taken(self, uid: str, allowed: Allowed) -> bool | None:
+        """Whether others in the line need all room; None if the numbers do not say that."""
+        room, now = self._room(allowed), self._clock.now()
+        if not self._entries or room is None:
+            return None
+        others = (each for each in self._entries.values() if each.who.uid != uid)
+        is_taken = 0 < sum(now >= max(each.own_until, each.passed_until) for each in others) >= room
+        # AWS may allow less than its default.
+        return is_taken or (None if allowed.is_default else False)
+
+    def _note_sign(self) -> list[Waiting]:
+        now = self._sign_at = self._tidied()
+        self._begin()
+        return self._wake(now)
+
+    def _begin(self, *, by_timer: bool = False) -> None:
+        self._round, self._refusals, self._by_timer = {}, 0, by_timer
+
+    def _go_on(self, now: float) -> list[Waiting]:
+        """Pass over one that did not come, or let the first one try if it has not tried for a while."""
+        if self._woken:
+            return self._pass(now, _NOT_YET) if now > self._woken_until else []
+        first = self._first(now)
+        if first is None or now < max(first.own_until, first.tried + _FIRST - _PAUSE):
             return []
-        called = []
-        while (entry := self._next_one(now)) is not None:
-            if entry is not asks:
-                called.append(entry.who)
-        if asks is None and not self._alarmed(now):
-            spare = first(self._ready(now), now)
-            called += [] if spare is None else [spare.who]
-        return called
+        self._begin(by_timer=True)
+        return self._wake(now)
 
-    def _next_one(self, now: float) -> Entry | None:
-        if self._round and now >= self._next:
-            self._begin_round(is_finding_out=True)
-        if len(self._calls) >= self._window or now < self._rest_until:
-            return None
-        if not self._round:
-            entry = first(self._ready(now), now, finding_out=self._is_finding_out)
-            return None if entry is None else self._call(entry, now)
-        entry = self._second_one(now)
-        if entry is None:
-            return None
-        entry.home.second = self._turn()
-        return self._call(entry, now)
+    def _pass(self, now: float, until: float) -> list[Waiting]:
+        if (entry := self._entries.get(self._woken)) is not None:
+            entry.passed_until = until
+            self._round[entry.who.uid] = entry.who.namespace
+        self._end_turn(self._woken)
+        return self._wake(now)
 
-    def _second_one(self, now: float) -> Entry | None:
-        """After a refusal, one of another namespace; if there is none, one more of the same namespace."""
-        is_doubtful = all(self._home(each).suspect for each in self._round)
-        may_confirm = not self._calls and (not self._is_confirmed or len(self._round) == 1)
-        if not (is_doubtful or may_confirm):
-            return None
-        ready = self._ready(now)
-        others = [each for each in ready if each.who.namespace not in self._round]
-        if is_doubtful and not may_confirm:
-            # Refusals of namespaces that were refused for their own sake hold no others than such ones.
-            return second((each for each in others if not each.home.suspect), self._refusing)
-        if others or self._is_confirmed:
-            return second(others, self._refusing)
-        refused = set[str]().union(*self._round.values())
-        return second((each for each in ready if each.who.uid not in refused), self._refusing)
+    def _end_turn(self, uid: str) -> bool:
+        had_turn = self._woken == uid
+        self._woken = "" if had_turn else self._woken
+        return had_turn
 
-    def _call(self, entry: Entry, now: float) -> Entry:
-        self._calls[entry.who.uid] = _Call(now + _GRACE, entry.home.turn)
-        entry.home.turn = self._turn()
+    def _wake(self, now: float) -> list[Waiting]:
+        first = self._first(now, self._round)
+        if self._woken or first is None or len(self._round) >= _PASSES:
+            return []
+        self._woken, self._woken_until = first.who.uid, now + _GRACE
+        return [first.who]
+
+    def _first(self, now: float, tried: Mapping[str, str] | None = None) -> _Entry | None:
+        """The one that tries first; after those of this round, one of another namespace."""
+        but: Mapping[str, str] = tried or {}
+        namespaces = set(but.values())
+        # Those that come first may be ones that AWS never accepts, without a number that shows it.
+        by_age = self._by_timer and bool(but)
+
+        def key(each: _Entry) -> tuple[bool, bool, float, int, str, str]:
+            who, turn = each.who, self._served.get(each.who.namespace, 0)
+            tried = each.tried if by_age else 0.0
+            return (who.namespace in namespaces, now < each.own_until, tried, turn, who.created, who.uid)
+
+        those = (each for uid, each in self._entries.items() if now >= each.passed_until and uid not in but)
+        return min(those, key=key, default=None)
+
+    def _serve(self, namespace: str) -> None:
+        self._creations += 1
+        self._served.pop(namespace, None)
+        self._served[namespace] = self._creations
+        if len(self._served) > _MOST:
+            # The one that was served least recently comes first with or without its number.
+            del self._served[next(iter(self._served))]
+
+    def _join(self, who: Waiting, now: float) -> _Entry:
+        entry = self._entries.setdefault(who.uid, _Entry(who, self._use.number, now, now))
+        entry.who = who
+        if len(self._entries) > _MOST:
+            # Drop the youngest of the namespace that has most.
+            most, _ = Counter(each.who.namespace for each in self._entries.values()).most_common(1)[0]
+            those = [each.who for each in self._entries.values() if each.who.namespace == most]
+            self._drop(max(those, key=lambda each: (each.created, each.uid)).uid)
         return entry
 
-    def _ready(self, now: float) -> list[Entry]:
-        """Those that may try, as far as they are concerned."""
-        ready = [each for uid, each in self._entries.items() if each.is_present and uid not in self._calls]
-        if now >= self._expected_until(now):
-            return ready
-        return [each for each in ready if each.comes_first(now)]
-
-    def _expected_until(self, now: float) -> float:
-        """Until when others wait for holders whose tenants are gone; only in an account that is full."""
-        if len(self._refusing) < 2:
-            return now
-        return max((each.expected_until for each in self._homes.values()), default=now)
-
-    def _goes_on_at(self, now: float) -> float:
-        """When somewhat else may have the turn, if nothing happens until then."""
-        if self._calls:
-            return min(each.until for each in self._calls.values())
-        return max(now, self._rest_until, self._next if self._round else now, self._expected_until(now))
-
-    def _alarmed(self, now: float) -> int:
-        """How many ask when it goes on."""
-        at = self._goes_on_at(now)
-        self._alarms = {
-            home: (uid, due)
-            for home, (uid, due) in self._alarms.items()
-            if uid in self._entries and uid not in self._calls and now < due <= at + _GRACE
-        }
-        return len(self._alarms)
-
-    def _seconds(self, entry: Entry, now: float) -> float:
-        """Until it asks again. A few ask as soon as it may go on, and call the one whose turn it is."""
-        home, alarmed = entry.who.namespace, self._alarmed(now)
-        if home in self._alarms or alarmed >= _ALARMS:
-            return LONGEST
-        seconds = min(LONGEST, max(0.1, self._goes_on_at(now) - now))
-        self._alarms[home] = (entry.who.uid, now + seconds)
-        return seconds
-
-    # Under the lock: what happened.
-
-    def _accept(self, window: int = 1) -> None:
-        """AWS accepts creations."""
-        self._begin_round(min(window, _MOST_AT_ONCE))
-        self._refusing = set()
-        self._pause, self._next = FIRST_PAUSE, float("-inf")
-
-    def _begin_round(self, window: int = 1, *, is_finding_out: bool = False) -> None:
-        self._round, self._is_confirmed = {}, False
-        self._window, self._is_finding_out = window, is_finding_out
-
-    def _note_own_refusals(self) -> None:
-        """AWS accepted one after the refusals of this round: they were about the refused resources."""
-        for namespace, uids in self._round.items():
-            home = self._home(namespace)
-            home.suspect, home.turn = True, self._turn()
-            for uid in uids & self._entries.keys():
-                self._entries[uid].own += 1
-
-    def _try_again(self, now: float) -> list[Waiting]:
-        """There may be room."""
-        self._begin_round()
-        self._pause, self._next = FIRST_PAUSE / 2, now
-        return self._go_on(now)
-
-    def _turn(self) -> int:
-        self._turns += 1
-        return self._turns
-
-    def _come_to_nothing(self, home: Home, now: float) -> None:
-        """One of that namespace did not come when it was called, or could not be created."""
-        home.turn, home.second_rate_until = self._turn(), now + _SECOND_RATE
-
-    def _home(self, namespace: str) -> Home:
-        if len(self._homes) > _MOST:
-            # Those that wait keep theirs.
-            waiting = {each.who.namespace for each in self._entries.values()}
-            self._homes = {each: home for each, home in self._homes.items() if each in waiting}
-        return self._homes.setdefault(namespace, Home(self._turns, self._turns, self._turns))
-
-    def _join(self, who: Waiting, now: float) -> Entry:
-        entry = self._entries.get(who.uid)
-        if entry is None:
-            entry = self._entries[who.uid] = Entry(who, self._home(who.namespace), now)
-            if len(self._entries) > _MOST:
-                self._drop_one()
-        entry.who, entry.asked, entry.is_present = who, now, True
-        return entry
-
-    def _drop_one(self) -> None:
-        """Drop the youngest of the namespace that has most."""
-        largest, _ = Counter(each.who.namespace for each in self._entries.values()).most_common(1)[0]
-        those = [each for each in self._entries.values() if each.who.namespace == largest]
-        youngest = max(those, key=lambda each: (not each.holder, each.who.created, each.who.uid)).who.uid
-        del self._entries[youngest]
-        self._calls.pop(youngest, None)
+    def _drop(self, uid: str) -> None:
+        del self._entries[uid]
+        self._end_turn(uid)
 
     def _tidied(self) -> float:
-        """Pass over those that do not come or take too long, and forget those that are gone. Returns now."""
+        """Forget those that have not asked for long. Returns now."""
         now = self._clock.now()
-        for uid in [uid for uid, each in self._calls.items() if now > each.until]:
-            entry, call = self._entries[uid], self._calls.pop(uid)
-            entry.is_present = call.after >= 0
-            self._come_to_nothing(entry.home, now)
-        if now >= self._tidied_at + FIRST_PAUSE:
+        if now >= self._tidied_at + _FIRST:
             self._tidied_at = now
-            for uid in [uid for uid, each in self._entries.items() if now > each.asked + _GONE]:
-                del self._entries[uid]
-                self._calls.pop(uid, None)
+            for uid in [u for u, each in self._entries.items() if now > each.asked + 2 * LONGEST + _FIRST]:
+                self._drop(uid)
         return now
+
+
+def _spread(uid: str, shortest: float, longest: float) -> float:
+    """A fixed time for each resource."""
+    return shortest + (longest - shortest) * zlib.crc32(uid.encode()) / 2**32

@@ -10,8 +10,7 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.quota.allowances import Allowances
 from provider.cloudfront.quota.limits import NAMED, Quota
-from provider.cloudfront.quota.line import Answer, Line
-from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.line import Answer, Line, Waiting
 from provider.cloudfront.quota.use import Use
 
 __all__ = ["Quotas", "Reading", "Wake"]
@@ -35,15 +34,14 @@ class Reading:
     """None if it is unknown."""
     allowed: int
     waiting: int | None
-    """None if no creations wait in line for it."""
+    """None if no creations wait for it."""
 
 
 class Quotas:
     """The quotas of one account. Thread-safe. It holds no lock while it wakes resources."""
 
     def __init__(self, clock: Clock, wake: Wake | None = None) -> None:
-        """Without `wake`, creations that AWS refuses do not wait in line."""
-        self.in_line = wake is not None
+        """Without `wake`, resources that wait for room try by their own back-off only."""
         self._wake: Wake = wake or (lambda _: None)
         self._lines = {quota: Line(clock) for quota in (Quota.TENANTS, Quota.GROUPS)}
         self._certificates = Use(clock)
@@ -55,44 +53,36 @@ class Quotas:
 
     # For the creations.
 
-    def ask(self, quota: Quota, who: Waiting, *, holder: bool, waited: bool) -> Answer:
+    def ask(self, quota: Quota, who: Waiting) -> Answer:
         """See Line.ask."""
-        answer, called = self._lines[quota].ask(who, holder=holder, waited=waited)
-        self._call(called)
+        answer, woken = self._lines[quota].ask(who, self.allowances.of_account(quota))
+        self._call(woken)
         return answer
 
-    def refused(self, quota: Quota, who: Waiting, words: str, *, for_all: bool, holder: bool) -> float:
+    def refused(self, quota: Quota, who: Waiting, words: str) -> Answer:
         """See Line.refused."""
-        seconds, called = self._lines[quota].refused(who, words, for_all=for_all, holder=holder)
-        self._call(called)
-        return seconds
+        answer, woken = self._lines[quota].refused(who, words, self.allowances.of_account(quota))
+        self._call(woken)
+        return answer
 
     def made(self, quota: Quota, who: Waiting) -> None:
         """See Line.made."""
-        self._call(self._lines[quota].made(who))
+        self._call(self._lines[quota].made(who, self.allowances.of_account(quota)))
 
-    def done(self, quota: Quota, uid: str, *, at_once: bool) -> None:
+    def done(self, quota: Quota, uid: str) -> None:
         """See Line.done."""
-        self._call(self._lines[quota].done(uid, at_once=at_once))
+        self._call(self._lines[quota].done(uid))
 
     def left(self, uid: str) -> None:
         """See Line.left."""
         for line in self._lines.values():
             self._call(line.left(uid))
 
-    def expect(self, quota: Quota, namespace: str) -> None:
-        """See Line.expect."""
-        self._lines[quota].expect(namespace)
-
-    def used_when_refused(self, quota: Quota) -> int | None:
-        """See Line.used_when_refused."""
-        return self._lines[quota].used_when_refused
-
     # What makes room.
 
     def released(self, quota: Quota) -> None:
-        """See Line.released."""
-        self._call(self._lines[quota].released())
+        """This provider deleted one."""
+        self._call(self._lines[quota].may_have_room(deleted=1))
 
     def counted(self, tenants: int, groups: int | None, interval: float) -> None:
         """Note what a complete list of the account shows, and the seconds until the next one. `groups`: None
@@ -109,7 +99,7 @@ class Quotas:
         raised = self.allowances.allow(uid, key, says)
         self._asked = {}
         for quota in raised & self._lines.keys():
-            self._call(self._lines[quota].raised())
+            self._call(self._lines[quota].may_have_room())
 
     def forget_config(self, uid: str) -> None:
         """See Allowances.forget."""
@@ -151,6 +141,6 @@ class Quotas:
         line = self._lines.get(quota)
         return line.used if line else self._certificates.number
 
-    def _call(self, called: list[Waiting]) -> None:
-        if called:
-            self._wake(called)
+    def _call(self, woken: list[Waiting]) -> None:
+        if woken:
+            self._wake(woken)

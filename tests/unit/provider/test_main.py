@@ -25,7 +25,7 @@ from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
-from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.safety.kept_domains import NOTHING
 from provider.cloudfront.sweep.watching import Follower
 from provider.records.config_maps import LABEL
@@ -393,10 +393,6 @@ class TestSweeping:
     )
     def test_a_flag_sets_the_interval_of_what_no_list_shows(self, arguments, seconds):
         assert options.policy(given(*arguments), "i").check_seconds == seconds
-
-    @pytest.mark.parametrize(("arguments", "line"), [((), False), (("--enable-alpha-creation-line",), True)])
-    def test_a_flag_lets_creations_wait_in_line(self, arguments, line):
-        assert options.policy(given(*arguments), "i").creations_in_line is line
 
     @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
     def test_a_flag_turns_them_off(self, arguments, sweep):

@@ -341,9 +341,10 @@ def test_a_quota_names_who_acts():
     world.reconcile()
     assert world.ready() == ("False", "QuotaExceeded")
     assert world.condition("Ready")[2] == (
-        "create tenant shop.acme: EntityLimitExceeded: You have exceeded the maximum number of tenants. A "
-        "quota of the AWS account is used up: the account's owner must request an increase from AWS, or "
-        "remove what is not needed. The provider retries every ten minutes"
+        "create tenant shop.acme: EntityLimitExceeded: You have exceeded the maximum number of tenants. The "
+        'account\'s owner must request an increase of "distribution tenants per account" in Service Quotas, '
+        "or delete distribution tenants that are not needed. Then the provider creates those that wait: "
+        "namespaces take turns, and within each the oldest comes first"
     )
 
 

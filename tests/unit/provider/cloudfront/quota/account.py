@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
-from provider.cloudfront.quota.line import Line
-from provider.cloudfront.quota.order import Waiting
+from provider.cloudfront.quota.allowances import Allowed
+from provider.cloudfront.quota.line import Line, Waiting
 
 WORDS = "Your request exceeds the limit of some distribution tenants."
+CALL_SECONDS = 0.05
 
 
 def waiting(namespace: str, age: int) -> Waiting:
@@ -28,38 +29,45 @@ def waiting(namespace: str, age: int) -> Waiting:
 
 @dataclass
 class Account:
-    """Plays the resources' reconciles: each asks when it is due, and when it is called."""
+    """Plays the resources' reconciles: each asks when it is due, and when it is woken."""
 
     limit: int
     clock: FakeClock = field(default_factory=FakeClock)
     existing: list[str] = field(default_factory=list)
     """Uids, in the order of creation."""
-    calls: list[str] = field(default_factory=list)
-    """The uids of all creations that were sent."""
+    calls: list[tuple[float, str]] = field(default_factory=list)
+    """When a creation was sent, and of whom."""
+    made: dict[str, float] = field(default_factory=dict)
+    """When AWS accepted it."""
     bad: set[str] = field(default_factory=set)
     """AWS refuses these whatever room there is."""
     deaf: set[str] = field(default_factory=set)
     """These do not come any more: they are paused, or gone."""
     invalid: set[str] = field(default_factory=set)
     """The provider's own checks refuse these."""
-    holders: set[str] = field(default_factory=set)
-    """The records of kept domains name their namespaces."""
     due: dict[str, float] = field(default_factory=dict)
     resources: dict[str, Waiting] = field(default_factory=dict)
-    asks: int = 0
-    turns: list[tuple[float, str]] = field(default_factory=list)
-    """When a resource was to be created, whatever came of it."""
+    noted: int | None = None
+    """What spec.quotas says; None: AWS's default counts."""
 
     def __post_init__(self) -> None:
         self.line = Line(self.clock)
 
+    @property
+    def allowed(self) -> Allowed:
+        """What the account may have, as far as the provider knows."""
+        return (
+            Allowed(10_000, is_default=True) if self.noted is None else Allowed(self.noted, is_default=False)
+        )
+
+    def tries(self, uid: str) -> list[float]:
+        """When it was sent to AWS."""
+        return [at for at, each in self.calls if each == uid]
+
     def restart(self) -> None:
         """A new process."""
         self.line = Line(self.clock)
-        self.restarted = True
         self.due = {uid: self.clock.now() for uid in self.resources if uid not in self.existing}
-
-    restarted = False
 
     def add(self, *which: Waiting) -> None:
         """They were applied, and are reconciled at once."""
@@ -82,36 +90,51 @@ class Account:
                 self.clock.advance(0.01)
         self.clock.advance(max(0.0, end - self.clock.now()))
 
+    def run_with_sweeps(self, seconds: float) -> None:
+        """Let time pass, with a list a minute."""
+        end = self.clock.now() + seconds
+        while self.clock.now() < end:
+            self.sweep()
+            self.run(min(60.0, end - self.clock.now()))
+
     def reconcile(self, who: Waiting) -> None:
         """Try to create it."""
-        self.asks += 1
-        answer, called = self.line.ask(who, holder=who.uid in self.holders, waited=self.restarted)
-        self.wake(called)
+        answer, woken = self.line.ask(who, self.allowed)
+        self.wake(woken)
         if answer.seconds:
-            self.due[who.uid] = min(self.due.get(who.uid, float("inf")), self.clock.now() + answer.seconds)
+            self._again(who, answer.seconds)
             return
-        self.turns.append((self.clock.now(), who.uid))
         if who.uid in self.invalid:
-            self.wake(self.line.done(who.uid, at_once=True))
-            self.due[who.uid] = self.clock.now() + 60.0
-            return
-        self.calls.append(who.uid)
-        self.clock.advance(0.05)
+            self._again(who, 60.0)
+        else:
+            self._create(who)
+        self.wake(self.line.done(who.uid))
+
+    def _create(self, who: Waiting) -> None:
+        self.calls.append((self.clock.now(), who.uid))
+        self.clock.advance(CALL_SECONDS)
         if who.uid in self.bad or len(self.existing) >= self.limit:
-            seconds, called = self.line.refused(who, WORDS, holder=who.uid in self.holders)
-            self.due[who.uid] = self.clock.now() + seconds
-            assert seconds > 0
+            answer, woken = self.line.refused(who, WORDS, self.allowed)
+            self._again(who, answer.seconds)
+            assert 0 < answer.seconds <= 600
         else:
             self.existing.append(who.uid)
-            called = self.line.made(who)
-        self.wake(called)
-        self.wake(self.line.done(who.uid, at_once=False))
+            self.made[who.uid] = self.clock.now()
+            woken = self.line.made(who, self.allowed)
+        self.wake(woken)
 
-    def wake(self, called: list[Waiting]) -> None:
+    def _again(self, who: Waiting, seconds: float) -> None:
+        self.due[who.uid] = min(self.due.get(who.uid, float("inf")), self.clock.now() + seconds)
+
+    def wake(self, woken: list[Waiting]) -> None:
         """Reconcile them now."""
-        for each in called:
+        for each in woken:
             if each.uid not in self.existing and each.uid in self.resources:
                 self.due[each.uid] = self.clock.now()
+
+    def edit(self, uid: str) -> None:
+        """A user edits one."""
+        self.due[uid] = self.clock.now()
 
     def leave(self, uid: str) -> None:
         """A user deletes a resource that waits."""
@@ -122,7 +145,7 @@ class Account:
     def delete(self, uid: str) -> None:
         """The provider deletes one."""
         self.existing.remove(uid)
-        self.wake(self.line.released())
+        self.wake(self.line.may_have_room(deleted=1))
 
     def sweep(self) -> None:
         """A list of the account is complete."""

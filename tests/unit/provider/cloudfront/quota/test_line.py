@@ -1,8 +1,6 @@
-"""The line of creations that wait for a quota: its order, its calls, and that it holds none for ever."""
+"""The line of creations that wait for a quota: its order, its calls, and that it holds none for long."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -10,271 +8,386 @@ from hypothesis import strategies as st
 
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.quota import line as lines
-from provider.cloudfront.quota.line import Line
+from provider.cloudfront.quota.allowances import Allowed
+from provider.cloudfront.quota.line import LONGEST, Line, Waiting
 from tests.unit.provider.cloudfront.quota.account import WORDS, Account, waiting
 
 HOUR = 3600.0
+BOUND = LONGEST + 5.0
+"""Within this, each tries; the calls take some time."""
 
 
-def full(*, limit: int = 2, shop: int = 5, bank: int = 5) -> Account:
-    """An account without room, with resources of two namespaces."""
+def full(*ages: tuple[str, int], limit: int = 2, noted: bool = True) -> Account:
+    """An account without room, with waiting resources. `noted`: the numbers are known."""
     account = Account(limit, existing=[f"old-{number}" for number in range(limit)])
-    account.add(
-        *(waiting("shop", age) for age in range(shop)), *(waiting("bank", age + 50) for age in range(bank))
-    )
+    if noted:
+        account.noted = limit
+        account.sweep()
+    account.add(*(waiting(*each) for each in ages))
     account.run(1.0)
     return account
 
 
-def test_without_a_refusal_nothing_waits():
+def created(account: Account) -> list[str]:
+    return [uid for uid in account.existing if not uid.startswith("old")]
+
+
+SIX = (("shop", 1), ("shop", 2), ("shop", 3), ("bank", 4), ("bank", 5), ("cafe", 9))
+IN_TURNS = ["shop-0001", "bank-0004", "cafe-0009", "shop-0002", "bank-0005", "shop-0003"]
+
+# The order.
+
+
+def test_room_for_all_is_used_at_once():
     account = Account(1000)
     account.add(*(waiting("shop", age) for age in range(300)))
     account.run(30.0)
-    assert len(account.existing) == 300
-    assert account.asks == 300
+    assert len(account.existing) == len(account.calls) == 300
 
 
-def test_while_aws_refuses_few_try():
-    account = full(shop=500, bank=500)
-    account.run(HOUR)
-    # 60, 120, 240, 480, 600, … seconds, two tries each; today, 6,000.
-    assert len(account.calls) <= 24
-    assert account.line.waiting == 1000
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_deletion_creates_the_next_one_in_turns_and_by_age(noted):
+    account = full(*reversed(SIX), limit=6, noted=noted)
+    account.run(100.0)
+    for number in range(6):
+        account.delete(f"old-{number}")
+        account.run(3.0)
+        assert created(account) == IN_TURNS[: number + 1]
 
 
-def test_the_pauses_grow():
-    account = full()
-    at = []
-    for _ in range(3000):
-        before = len(account.calls)
-        account.run(1.0)
-        at += [account.clock.now()] * (len(account.calls) > before)
-    gaps = [round(b - a, -1) for a, b in pairwise(at) if b - a > 5]
-    assert gaps[:5] == [120, 240, 480, 600, 600]
+@pytest.mark.parametrize("noted", [True, False])
+def test_room_for_all_is_given_in_the_same_order(noted):
+    account = full(*SIX, noted=noted)
+    account.run(100.0)
+    account.limit = 100
+    account.noted = 100 if noted else None
+    account.wake(account.line.may_have_room())
+    account.run(5.0)
+    assert created(account) == IN_TURNS
 
 
-def test_a_deletion_makes_room_for_the_oldest_at_once():
-    account = full()
-    account.run(HOUR)
+def test_of_the_same_second_the_uid_decides():
+    account = full(("shop", 1))
+    twin = waiting("shop", 1)
+    account.add(Waiting("a", twin.api_version, twin.kind, twin.key, "shop", twin.created))
+    account.run(100.0)
     account.delete("old-0")
-    account.run(2.0)
-    assert account.existing in (["old-1", "shop-0000"], ["old-1", "bank-0050"])
+    account.run(3.0)
+    assert created(account) == ["a"]
 
 
 def test_what_others_delete_is_noticed_by_the_next_list():
-    account = full()
-    account.sweep()
-    account.run(HOUR)
-    account.sweep()
+    account = full(*SIX)
     account.existing.remove("old-0")
     account.sweep()
-    account.run(20.0)
-    assert account.existing in (["old-1", "shop-0000"], ["old-1", "bank-0050"])
+    account.run(1.0)
+    assert created(account) == IN_TURNS[:1]
 
 
 def test_a_list_that_shows_as_many_wakes_none():
-    account = full()
-    account.sweep()
-    account.run(1300.0)
-    calls, asks = len(account.calls), account.asks
+    account = full(*SIX)
+    before = len(account.calls)
     for _ in range(5):
         account.sweep()
         account.run(1.0)
-    assert (len(account.calls), account.asks) == (calls, asks)
+    assert len(account.calls) == before
 
 
-def test_room_for_all_is_used_at_once_and_in_order():
-    account = full(shop=100, bank=3)
-    account.run(HOUR)
-    account.limit = 1000
-    account.run(601.0)
-    made = account.existing[2:]
-    assert len(made) == 103
-    # Namespaces take turns; a few are created at the same time.
-    assert made.index("shop-0000") < 3
-    for age in (50, 51, 52):
-        assert made.index(f"bank-{age:04}") < 12
-    shop = [int(uid[-4:]) for uid in made if uid.startswith("shop")]
-    assert all(abs(place - age) <= 8 for place, age in enumerate(shop))
+def test_an_increase_that_no_one_noted_is_found_by_the_first_one():
+    account = full(*SIX)
+    account.run_with_sweeps(300.0)
+    account.limit = 100
+    account.run_with_sweeps(130.0)
+    # With the last of the old number, the numbers say that it is full; then they are disproved.
+    assert created(account) == IN_TURNS
 
 
-def test_an_administrators_word_makes_the_next_one_try():
-    account = full()
-    account.run(HOUR)
-    account.limit = 1000
-    account.wake(account.line.raised())
-    account.run(10.0)
-    assert len(account.existing) == 12
+def test_the_first_one_tries_each_minute_and_the_others_rarely():
+    account = full(*((f"n{number % 10}", number) for number in range(100)))
+    account.run_with_sweeps(600.0)
+    account.calls.clear()
+    account.run_with_sweeps(HOUR)
+    first = account.tries("n0-0000")
+    assert 55 <= len(first) <= 62
+    assert len(account.calls) - len(first) <= 99 * HOUR / 420.0
 
 
-def test_a_thousand_of_one_namespace_do_not_go_before_anothers_only_one():
-    account = full(shop=300, bank=0)
-    account.run(HOUR)
-    account.add(waiting("bank", 900))
+# New ones.
+
+
+def test_a_new_one_does_not_call_aws_while_others_need_all_room():
+    account = full(*SIX)
+    account.calls.clear()
+    account.add(waiting("late", 100))
     account.run(1.0)
-    for _ in range(2):
-        account.delete(account.existing[0])
-        account.run(30.0)
-    assert "bank-0900" in account.existing
-
-
-def test_the_youngest_does_not_go_first_when_it_is_applied_into_new_room():
-    account = full()
-    account.run(700.0)
-    account.existing.remove("old-0")
-    account.add(waiting("cafe", 999))
-    account.run(700.0)
-    assert account.existing in (["old-1", "shop-0000"], ["old-1", "bank-0050"])
-
-
-def test_what_is_paused_or_gone_is_passed_over():
-    account = full(shop=50, bank=3)
-    account.deaf = {uid for uid in account.resources if uid.startswith("shop")}
-    account.delete("old-0")
+    assert account.calls == []
+    assert account.line.waiting == 7
     account.run(60.0)
-    assert account.existing == ["old-1", "bank-0050"]
+    assert account.tries("late-0100"), "the numbers may be old"
 
 
-def test_what_leaves_gives_its_turn_to_the_next():
-    account = full()
-    account.delete("old-0")
-    account.leave("shop-0000")
-    account.run(2.0)
-    assert account.existing[0] == "old-1"
-    assert account.existing[1:] in (["shop-0001"], ["bank-0050"])
+NEW = {
+    "the numbers are unknown": lambda account: account.clock.advance(601.0),
+    "aws allows more than is noted": lambda account: account.line.counted(3, 600.0),
+    "there is room for it, too": lambda account: setattr(account, "noted", 9),
+    "none waits": lambda account: [account.leave(uid) for uid in list(account.resources)],
+}
 
 
-def test_what_has_not_asked_for_long_is_forgotten():
-    account = full()
+@pytest.mark.parametrize("why", NEW)
+def test_a_new_one_tries_at_once_when(why):
+    account = full(*SIX)
     account.deaf = set(account.resources)
-    account.run(2 * lines.LONGEST + 100.0)
-    assert account.line.waiting == 0
-
-
-def test_after_a_restart_those_that_waited_go_in_order():
-    account = full()
-    account.run(HOUR)
-    account.restart()
-    account.due = {uid: at + number / 100 for number, (uid, at) in enumerate(reversed(account.due.items()))}
-    account.existing.remove("old-0")
-    account.run(30.0)
-    assert account.existing in (["old-1", "shop-0000"], ["old-1", "bank-0050"])
-
-
-def test_a_status_that_says_so_lets_creations_wait_for_some_seconds_once():
-    account = Account(1000)
-    account.restarted = True
-    account.add(*(waiting("evil", age) for age in range(20)), waiting("shop", 99))
-    account.run(15.0)
-    assert len(account.existing) == 21
-    account.add(waiting("shop", 100))
-    account.run(0.1)
-    assert "shop-0100" in account.existing
-
-
-# What is about one resource alone.
-
-
-def test_a_team_whose_tenants_aws_never_accepts_holds_no_other():
-    account = Account(1000)
-    account.add(*(waiting("evil", age) for age in range(100)))
-    account.bad = set(account.resources)
-    for second in range(300):
-        account.add(waiting("shop", second + 100))
-        account.run(1.0)
-        assert f"shop-{second + 100:04}" in account.existing, second
-
-
-def test_the_teams_own_good_tenants_are_created_nevertheless():
-    account = Account(1000)
-    account.add(*(waiting("shop", age) for age in range(20)))
-    account.bad = {f"shop-{age:04}" for age in range(10)}
-    account.run(2 * HOUR)
-    assert set(account.existing) == {f"shop-{age:04}" for age in range(10, 20)}
-
-
-def test_refusals_of_one_namespace_do_not_slow_down_the_others():
-    account = Account(1000)
-    account.add(*(waiting("evil", age) for age in range(100)))
-    account.bad = set(account.resources)
+    NEW[why](account)
+    account.calls.clear()
+    account.add(waiting("late", 100))
     account.run(1.0)
-    account.add(*(waiting("shop", age) for age in range(200, 500)))
-    before = account.clock.now()
-    while len(account.existing) < 300:
+    assert account.tries("late-0100")
+
+
+def test_a_new_one_does_not_take_the_place_that_was_just_freed():
+    account = full(*SIX)
+    woken = account.line.may_have_room(deleted=1)
+    account.existing.remove("old-0")
+    account.add(waiting("late", 100))
+    account.run(0.5)
+    account.wake(woken)
+    account.run(1.0)
+    assert created(account) == IN_TURNS[:1]
+
+
+def test_one_that_is_due_lets_the_woken_one_go_first():
+    account = full(*SIX, noted=False)
+    account.run(100.0)
+    woken = account.line.may_have_room(deleted=1)
+    account.existing.remove("old-0")
+    account.edit("shop-0003")
+    account.run(0.5)
+    account.wake(woken)
+    account.run(1.0)
+    assert created(account) == IN_TURNS[:1]
+
+
+def test_an_edit_is_tried_at_once_while_there_is_room():
+    account = Account(1000, noted=1000)
+    account.sweep()
+    account.bad = {"shop-0001"}
+    account.add(waiting("shop", 1), waiting("bank", 2))
+    account.run(100.0)
+    account.bad = set()
+    account.edit("shop-0001")
+    account.run(1.0)
+    assert "shop-0001" in account.existing
+
+
+# What AWS refuses for reasons of its own.
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_one_that_aws_never_accepts_does_not_hold_the_next_one(noted):
+    account = full(("evil", 0), *SIX, noted=noted)
+    account.bad = {"evil-0000"}
+    account.run(100.0)
+    account.delete("old-0")
+    account.run(3.0)
+    assert created(account) == IN_TURNS[:1]
+    account.calls.clear()
+    account.delete("old-1")
+    account.run(3.0)
+    assert created(account) == IN_TURNS[:2]
+    assert not account.tries("evil-0000"), "it comes last now"
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_nor_those_of_its_own_namespace(noted):
+    account = full(("shop", 0), ("shop", 1), ("shop", 2), noted=noted)
+    account.bad = {"shop-0000"}
+    account.run(100.0)
+    account.delete("old-0")
+    account.run(3.0)
+    assert created(account) == ["shop-0001"]
+
+
+def test_two_namespaces_that_aws_never_accepts_hold_the_others_for_a_minute_at_most():
+    account = full(("evil", 0), ("foul", 0), *SIX, noted=False)
+    account.bad = {"evil-0000", "foul-0000"}
+    account.run(100.0)
+    account.delete("old-0")
+    account.run(70.0)
+    assert len(created(account)) == 1
+
+
+def test_other_creations_rarely_wake_those_that_aws_never_accepts():
+    account = Account(5000)
+    account.add(*(waiting(f"evil{number % 3}", number) for number in range(30)))
+    account.bad = set(account.resources)
+    account.run(100.0)
+    account.calls.clear()
+    for number in range(300):
+        account.add(waiting("shop", number))
         account.run(1.0)
-    # A call takes 0.05 s, and those of the other namespace are as many at most.
-    assert account.clock.now() - before < 60.0
+    assert len(account.existing) == 300
+    # By their own back-off, and twice for each creation until they are known.
+    assert len(account.calls) - 300 <= 30 + 30
 
 
-def test_bad_ones_at_the_head_do_not_slow_down_all_others():
-    account = full(shop=20, bank=20)
-    account.bad = {f"{namespace}-{age:04}" for namespace, age in (("shop", 0), ("shop", 1), ("bank", 50))}
-    account.limit = 1000
-    account.run(700.0)
-    assert len(account.existing) == 2 + 37
-
-
-def test_bad_ones_try_again_every_ten_minutes():
+def test_they_try_every_ten_minutes():
     account = Account(1000)
     account.add(waiting("shop", 0), waiting("bank", 1))
     account.bad = {"shop-0000"}
     account.run(3 * HOUR)
-    assert 18 <= account.calls.count("shop-0000") <= 24
     account.bad = set()
     account.run(601.0)
     assert "shop-0000" in account.existing
 
 
-def test_a_turn_that_comes_to_nothing_goes_to_the_next_namespace():
-    account = full()
-    account.invalid = {uid for uid in account.resources if uid.startswith("shop")}
+def test_one_that_was_refused_because_others_took_the_room_keeps_its_place():
+    account = full(*SIX)
+    account.run(100.0)
+    account.existing[0] = "by-others"
+    account.wake(account.line.may_have_room(deleted=1))
+    account.run(1.0)
+    assert account.existing == ["by-others", "old-1"]
+    account.sweep()
+    account.delete("old-1")
+    account.run(1.0)
+    assert account.existing == ["by-others", *IN_TURNS[:1]]
+
+
+def test_they_do_not_take_room_from_new_ones():
+    account = Account(10, existing=[f"old-{number}" for number in range(5)], noted=10)
+    account.sweep()
+    account.add(*(waiting("evil", age) for age in range(8)))
+    account.bad = set(account.resources)
+    account.run(1.0)
+    account.add(waiting("shop", 100))
+    account.run(1.0)
+    assert created(account) == ["shop-0100"]
+
+
+# What does not come.
+
+
+def test_what_is_paused_or_gone_is_passed_over_at_the_next_event():
+    account = full(*SIX)
+    account.deaf = {"shop-0001", "bank-0004"}
     account.delete("old-0")
-    account.run(5.0)
-    assert account.existing == ["old-1", "bank-0050"]
+    for _ in range(3):
+        account.run(11.0)
+        account.sweep()
+    account.run(1.0)
+    assert created(account) == ["cafe-0009"]
+    account.deaf = set()
+    account.edit("shop-0001")
+    account.run(1.0)
+    account.delete("old-1")
+    account.run(1.0)
+    assert created(account)[1] == "shop-0001", "it is back"
 
 
-def test_a_try_whose_reconcile_hangs_does_not_hold_the_line():
-    account = full()
-    account.run(700.0)
-    first = account.line.released()[0]
-    assert account.line.ask(first)[0].seconds == 0
+def test_one_that_did_not_come_is_not_woken_again():
+    account = full(*SIX)
+    account.deaf = {"shop-0001"}
+    account.delete("old-0")
+    account.run(11.0)
+    account.sweep()
+    account.run(1.0)
+    assert created(account) == ["bank-0004"]
+    account.delete("old-1")
+    account.run(1.0)
+    assert created(account) == ["bank-0004", "shop-0002"]
+
+
+def test_one_that_is_due_does_not_wait_for_ever_while_another_has_the_turn():
+    clock = FakeClock()
+    line, first, other = Line(clock), waiting("shop", 1), waiting("bank", 2)
+    unknown = Allowed(10_000, is_default=True)
+    for who in (first, other):
+        wait = line.refused(who, WORDS, unknown)[0].seconds
+    line.may_have_room()
+    while wait:
+        clock.advance(1.0)
+        wait -= 1.0
+        assert line.ask(first, unknown)[0].seconds == 0
+        if wait <= 0:
+            wait = line.ask(other, unknown)[0].seconds
+        assert clock.now() <= LONGEST
+
+
+def test_what_leaves_gives_its_turn_to_the_next():
+    account = full(*SIX)
+    account.delete("old-0")
+    account.leave("shop-0001")
+    account.run(1.0)
+    assert created(account) == ["shop-0002"]
+
+
+def test_one_that_a_check_refuses_gives_its_turn_to_the_next():
+    account = full(*SIX)
+    account.invalid = {"shop-0001", "bank-0004"}
+    account.delete("old-0")
+    account.run(1.0)
+    assert created(account) == ["cafe-0009"]
+
+
+def test_failures_do_not_wake_all_in_turn():
+    account = full(*(("shop", age) for age in range(50)))
+    account.run(100.0)
+    account.invalid = set(account.resources)
+    asked = []
+    ask = account.line.ask
+    account.line.ask = lambda who, allowed: (asked.append(who.uid), ask(who, allowed))[1]
+    account.delete("old-0")
+    account.run(2.0)
+    assert len(asked) <= 11
+
+
+def test_one_whose_reconcile_hangs_does_not_hold_the_line():
+    account = full(*SIX)
+    account.run(100.0)
+    first = account.line.may_have_room(deleted=1)[0]
+    assert account.line.ask(first, account.allowed)[0].seconds == 0
     account.existing.remove("old-0")
     account.deaf = {first.uid}
-    account.run(700.0)
-    assert len(account.existing) == 2
+    account.run_with_sweeps(61.0)
+    assert created(account) == ["bank-0004"]
 
 
-def test_an_answer_to_an_older_call_frees_none():
-    line = Line(FakeClock())
-    early, late = waiting("shop", 0), waiting("shop", 1)
-    for who in (early, late):
-        assert line.ask(who)[0].seconds == 0
-    line.refused(late, WORDS)
-    line.made(early)
-    assert line.ask(waiting("shop", 2))[0].held or line.ask(waiting("shop", 2))[0].seconds == 0
-    line.refused(waiting("shop", 2), WORDS)
-    assert line.ask(waiting("shop", 3))[0].held
+def test_what_has_not_asked_for_long_is_forgotten():
+    account = full(*SIX)
+    account.deaf = set(account.resources)
+    account.run(2 * LONGEST + 100.0)
+    assert account.line.waiting == 0
 
 
 def test_the_youngest_of_the_largest_namespace_are_dropped(monkeypatch):
     monkeypatch.setattr(lines, "_MOST", 10)
-    account = full(shop=30, bank=2)
+    account = full(*(("shop", age) for age in range(30)), ("bank", 90), ("bank", 91), noted=False)
     assert account.line.waiting == 10
     assert {each.who.namespace for each in account.line._entries.values()} == {"shop", "bank"}
     account.limit = 1000
-    account.run(1300.0)
+    account.run(BOUND)
     assert len(account.existing) == 34
 
 
-def test_the_number_when_aws_refused_is_kept_as_it_was():
-    account = Account(2, existing=["old-0", "old-1"])
-    account.sweep()
-    account.add(waiting("shop", 0), waiting("bank", 1))
-    account.run(1.0)
-    assert (account.line.used, account.line.used_when_refused) == (2, 2)
+def test_turns_of_many_namespaces_are_forgotten(monkeypatch):
+    monkeypatch.setattr(lines, "_MOST", 10)
+    account = Account(1000)
+    account.add(*(waiting(f"n{number}", number) for number in range(30)))
+    account.run(10.0)
+    assert list(account.line._served.values()) == list(range(21, 31))
+
+
+# Numbers.
+
+
+def test_the_number_at_the_beginning_is_kept():
+    account = full(("shop", 1))
     account.existing.append("by-hand")
     account.sweep()
-    assert (account.line.used, account.line.used_when_refused) == (3, 2)
+    who = account.resources["shop-0001"]
+    assert account.line.used == 3
+    assert account.line.refused(who, WORDS, account.allowed)[0].used == 2
 
 
 def test_own_creations_and_deletions_count_between_two_lists():
@@ -303,6 +416,88 @@ def test_groups_that_may_not_be_listed_have_no_number():
 
 # Whatever happens.
 
+
+def expected(ages: list[tuple[str, int]]) -> list[str]:
+    """In turns, and by age: the rule in other words than the code's."""
+    rows = {each: sorted(age for name, age in ages if name == each) for each, _ in ages}
+    order: list[str] = []
+    while any(rows.values()):
+        # Those that have no turn yet in this rotation, the one with the oldest resource first at the start.
+        for name in sorted(rows, key=lambda each: turn_of(order, each) or (0, rows[each][0])):
+            if rows[name]:
+                order.append(f"{name}-{rows[name].pop(0):04}")
+                break
+        rows = {name: row for name, row in rows.items() if row}
+    return order
+
+
+def turn_of(order: list[str], name: str) -> tuple[int, int] | None:
+    """When it was served last."""
+    turns = [number for number, uid in enumerate(order, 1) if uid.startswith(f"{name}-")]
+    return (turns[-1], 0) if turns else None
+
+
+@st.composite
+def lots(draw: st.DrawFn) -> list[tuple[str, int]]:
+    """Resources of some namespaces, each of another age, in the order in which they come."""
+    ages = draw(st.lists(st.integers(0, 500), unique=True, min_size=1, max_size=12))
+    return [(f"n{draw(st.integers(0, 4))}", age) for age in ages]
+
+
+@settings(max_examples=150, deadline=None)
+@given(lots(), st.lists(st.floats(2.0, 700.0), min_size=12, max_size=12), st.integers(0, 3))
+def test_in_a_full_account_places_go_by_turns_and_age_and_newcomers_do_not_overtake(ages, pauses, late):
+    account = full(*ages, limit=len(ages))
+    account.run_with_sweeps(70.0)
+    for number, pause in zip(range(len(ages)), pauses, strict=False):
+        if number < late:
+            account.add(waiting("a-new", 1000 + number))
+        account.delete(f"old-{number}")
+        account.add(*[waiting("a-new", 2000 + number)] * (number < late))
+        account.run_with_sweeps(pause)
+        waited = [uid for uid in created(account) if not uid.startswith("a-new")]
+        assert waited == expected(ages)[: len(waited)]
+        # One more namespace takes its turns, and no more than those.
+        assert len(created(account)) == number + 1
+        new = len(created(account)) - len(waited)
+        assert new <= 1 + max((waited.count(uid) for uid in waited), default=0) + number // 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 6),
+    st.integers(1, 8),
+    st.booleans(),
+    st.lists(st.sampled_from(["new", "edit", "leave", "run", "sweep"]), max_size=40),
+)
+def test_in_an_account_with_room_newcomers_never_wait(namespaces, many, noted, events):
+    account = Account(5000, noted=5000 if noted else None)
+    account.sweep()
+    for number in range(namespaces * many):
+        account.add(waiting(f"evil{number % namespaces}", number))
+    account.bad = set(account.resources)
+    account.run(1.0)
+    for number, event in enumerate(events):
+        bad = sorted(account.resources.keys() & account.bad)
+        match event:
+            case "new":
+                uid = f"shop-{number:04}"
+                account.calls.clear()
+                account.add(waiting("shop", number))
+                account.reconcile(account.resources[uid])
+                account.due.pop(uid, None)
+                assert [who for _, who in account.calls] == [uid]
+                assert uid in account.existing
+            case "edit" if bad:
+                account.edit(bad[number % len(bad)])
+            case "leave" if bad:
+                account.leave(bad[number % len(bad)])
+            case "run":
+                account.run(float(number * 7 % 90))
+            case "sweep":
+                account.sweep()
+
+
 EVENTS = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.integers(0, 3)),
@@ -311,18 +506,18 @@ EVENTS = st.lists(
         st.tuples(st.just("sweep"), st.just(0)),
         st.tuples(st.just("restart"), st.just(0)),
         st.tuples(st.just("limit"), st.integers(0, 8)),
+        st.tuples(st.just("noted"), st.integers(0, 8)),
         st.tuples(st.just("run"), st.integers(1, 900)),
         st.tuples(st.just("deaf"), st.integers(0, 9)),
+        st.tuples(st.just("invalid"), st.integers(0, 9)),
         st.tuples(st.just("bad"), st.integers(0, 9)),
     ),
     max_size=40,
 )
 
 
-@settings(max_examples=150, deadline=None)
-@given(EVENTS)
-def test_at_last_all_are_created_that_can_be(events):
-    account = Account(3)
+def play(account: Account, events: list[tuple[str, int]]) -> None:
+    """Let all of that happen."""
     for number, (what, which) in enumerate(events):
         everyone = sorted(account.resources)
         one = everyone[which % len(everyone)] if everyone else ""
@@ -332,30 +527,50 @@ def test_at_last_all_are_created_that_can_be(events):
             case "delete" | "by others" if account.existing:
                 gone = account.existing.pop(which % len(account.existing))
                 account.resources.pop(gone)
-                account.wake(account.line.released() if what == "delete" else [])
-            case "limit":
-                account.limit = which
+                account.wake(account.line.may_have_room(deleted=1) if what == "delete" else [])
+            case "limit" | "noted":
+                setattr(account, what, which)
             case "run":
                 account.run(float(which))
-            case "deaf" | "bad" if one:
+            case "deaf" | "bad" | "invalid" if one:
                 getattr(account, what).add(one)
             case "sweep" | "restart":
                 getattr(account, what)()
-    account.limit = 1000
-    account.run(1900.0)
-    lacking = account.resources.keys() - set(account.existing) - account.deaf - account.bad
-    assert not lacking
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(EVENTS)
-def test_no_refusals_in_a_row(events):
-    """Without new room, calls come in pairs, and the pauses between them grow."""
-    account = full()
-    account.run(700.0)
-    account.calls.clear()
-    account.run(HOUR)
-    assert len(account.calls) <= 16
+def test_each_tries_within_the_bound_whatever_happens(events):
+    account = Account(3)
+    play(account, events)
+    account.limit = 0
+    began = account.clock.now()
+    account.run(BOUND)
+    lacking = account.resources.keys() - set(account.existing) - account.deaf - account.invalid
+    assert all(any(at >= began for at in account.tries(uid)) for uid in lacking)
+
+
+@settings(max_examples=150, deadline=None)
+@given(EVENTS)
+def test_at_last_all_are_created_that_can_be(events):
+    account = Account(3)
+    play(account, events)
+    account.limit = 1000
+    account.run(BOUND)
+    lacking = account.resources.keys() - set(account.existing)
+    assert not lacking - account.deaf - account.bad - account.invalid
+
+
+@settings(max_examples=30, deadline=None)
+@given(lots(), st.booleans())
+def test_a_restart_loses_none(ages, noted):
+    account = full(*ages, noted=noted)
+    account.run(300.0)
+    account.restart()
+    restarted = account.clock.now()
+    account.run(BOUND)
+    assert all(account.tries(uid)[-1] > restarted for uid in account.resources)
+    assert account.line.waiting == len(ages)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 7])
@@ -366,13 +581,9 @@ def test_no_more_are_created_than_aws_allows(limit):
     assert len(account.existing) == limit
 
 
-def test_one_that_does_not_come_uses_up_the_turn_of_its_namespace():
-    clock = FakeClock()
-    line = Line(clock)
-    for each in (waiting("shop", 1), waiting("shop", 2), waiting("bank", 3), waiting("bank", 4)):
-        line.ask(each)
-        line.refused(each, WORDS)
-    first, *_ = line.released()
-    clock.advance(6)
-    next_ones = line.counted(None, 60.0)
-    assert next_ones[0].namespace != first.namespace
+def test_a_default_that_is_not_used_up_says_nothing_about_the_refused():
+    line, who = Line(FakeClock()), waiting("shop", 1)
+    line.counted(12, 600.0)
+    line.refused(who, WORDS, Allowed(10_000, is_default=True))
+    assert line.may_have_room() == [who]
+    assert line.made(waiting("bank", 1), Allowed(10_000, is_default=True)) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.errors import ExternalError, NotYet, Retry
+from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
@@ -24,14 +24,6 @@ def refusal(words: str = WORDS) -> AwsError:
     return AwsError(CREATE, "EntityLimitExceeded", words, status=400)
 
 
-class InLine(World):
-    """A resource of a provider whose creations wait in line."""
-
-    def restart(self) -> None:
-        super().restart()
-        self.memory = AccountMemory(self.clock, wake=lambda _: None)
-
-
 class Room:
     """The turns of one account, without calls."""
 
@@ -45,10 +37,13 @@ class Room:
         with self.turns.turn(mr):
             return self.turns.refused(mr, refusal(words))
 
-    def full(self) -> None:
-        """AWS refused creations of two namespaces."""
+    def full(self, number: int = 12) -> None:
+        """AWS refused creations of two namespaces, and the numbers say that the account has no room."""
+        self.memory.quotas.allow("u1", CONFIG, {Quota.TENANTS: number})
         self.refuse(resource("first", "shop"))
         self.refuse(resource("second", "bank"))
+        self.memory.quotas.counted(number, 3, 6000.0)
+        self.woken.clear()
 
 
 def resource(name: str, namespace: str = "shop", created: str = "2026-01-01T00:00:00Z", **status) -> Managed:
@@ -73,137 +68,95 @@ def asked(room: Room, mr: Managed) -> ExternalError | NotYet | None:
         return error
 
 
-def test_without_the_line_each_is_refused_by_itself():
-    room = Room()
-    room.memory = AccountMemory(room.clock)
-    room.turns = CreationTurns(AccountAccess(None, room.memory, "i", "1", str(CONFIG)))  # type: ignore[arg-type]
-    for name in ("first", "second", "third"):
-        assert room.refuse(resource(name, name)) is None
-    line = room.memory.quotas._lines[Quota.TENANTS]
-    with room.turns.turn(resource("fourth", "shop")):
-        assert not line._entries, "the line does not know of it"
+ADVICE = (
+    'The account\'s owner must request an increase of "distribution tenants per account" in Service Quotas, '
+    "or delete distribution tenants that are not needed. Then the provider creates those that wait: "
+    "namespaces take turns, and within each the oldest comes first"
+)
+OF_CONFIG = "AWS allows 12 according to spec.quotas of ClusterProviderConfig default. "
 
 
-def test_one_that_waits_says_why_and_what_to_do_and_not_where_it_is(room):
+def test_a_refused_one_says_why_and_what_to_do_and_not_where_it_is(room):
     room.memory.quotas.counted(12, 3, 60.0)
+    told = room.refuse(resource("first"))
+    assert told.message == (
+        "create tenant shop.first: EntityLimitExceeded: Your request exceeds the limit of 12 distribution "
+        f"tenants. The account has 12 distribution tenants, and AWS's default quota is 10000. {ADVICE}"
+    )
+    assert [(c.type, c.reason) for c in told.conditions] == [("Ready", "QuotaExceeded")]
+    assert told.made_nothing
+    assert 0 < told.retry.seconds <= 600
+
+
+def test_a_new_one_that_waits_says_why(room):
     room.full()
     waits = asked(room, resource("third", "cafe"))
-    assert isinstance(waits, ExternalError)
     assert waits.message == (
-        "create tenant cafe.third: EntityLimitExceeded: Your request exceeds the limit of 12 distribution "
-        "tenants. The account has 12 distribution tenants, and AWS's default quota is 10000. The account's "
-        'owner must request an increase of "distribution tenants per account" in Service Quotas, or delete '
-        "distribution tenants that are not needed. Then the provider creates those that wait: first those "
-        "that served before; namespaces take turns, and within each the oldest comes first"
+        "create tenant cafe.third: others wait for room in the account. The account has 12 distribution "
+        f"tenants, and {OF_CONFIG}{ADVICE}"
     )
     assert [(c.type, c.reason) for c in waits.conditions] == [("Ready", "QuotaExceeded")]
     assert waits.made_nothing
-    assert 0 < waits.retry.seconds <= 600
+    assert 0 < waits.retry.seconds <= 60
 
 
-@pytest.mark.parametrize(
-    ("used", "numbers"),
-    [
-        (None, "AWS allows 20000 according to spec.quotas of "),
-        (12, "The account has 12 distribution tenants, and AWS allows 20000 according to spec.quotas of "),
-    ],
-)
-def test_the_numbers_are_those_that_are_known(room, used, numbers):
-    room.memory.quotas.allow("u1", CONFIG, {Quota.TENANTS: 20_000})
-    if used:
-        room.memory.quotas.counted(used, None, 60.0)
-    room.full()
-    assert (
-        f"distribution tenants. {numbers}ClusterProviderConfig default. The account's owner"
-        in asked(room, resource("third")).message
-    )
+def test_numbers_that_are_unknown_are_not_mentioned(room):
+    assert room.refuse(resource("first")).message.endswith(f"12 distribution tenants. {ADVICE}")
+
+
+def test_a_number_of_spec_quotas_is_mentioned_without_the_use(room):
+    room.memory.quotas.allow("u1", CONFIG, {Quota.TENANTS: 12})
+    assert f"12 distribution tenants. {OF_CONFIG}{ADVICE}" in room.refuse(resource("first")).message
 
 
 def test_the_message_stays_the_same_when_the_number_changes(room):
     room.memory.quotas.counted(12, 3, 60.0)
+    before = room.refuse(resource("first")).message
+    room.memory.quotas.counted(13, 3, 60.0)
+    assert room.refuse(resource("first")).message == before
+    room.refuse(resource("second"))
+    room.memory.quotas.allow("u1", CONFIG, {Quota.TENANTS: 13})
+    before = room.turns.refused(resource("first"), refusal()).message
+    assert asked(room, resource("first")).message == before
+
+
+def test_what_aws_says_to_one_is_not_passed_on(room):
     room.full()
-    before = asked(room, resource("third")).message
-    room.memory.quotas.counted(11, 3, 60.0)
-    room.memory.quotas.counted(12, 3, 60.0)
-    assert asked(room, resource("fourth")).message == before.replace("third", "fourth")
+    room.turns.refused(resource("secret", "evil"), refusal("evil.secret: too many tenants"))
+    assert "evil" not in asked(room, resource("third")).message
 
 
-def test_words_that_name_another_resource_are_not_passed_on(room):
-    room.refuse(resource("secret", "evil"), "evil.secret: too many tenants")
-    room.refuse(resource("second", "bank"), "bank.second: too many tenants")
-    waits = asked(room, resource("third"))
-    assert "evil" not in waits.message
-    assert "AWS creates no more distribution tenants in this account. " in waits.message
+def test_a_refusal_has_its_request_id(room):
+    error = AwsError(CREATE, "EntityLimitExceeded", WORDS, status=400, request_id="r-1")
+    assert room.turns.refused(resource("first"), error).message.endswith(" (request id: r-1)")
 
 
-def test_a_refusal_has_its_request_id_and_the_text_of_those_that_wait(room):
-    told = room.refuse(resource("first"))
-    again = asked(room, resource("first"))
-    assert told.message == again.message
-    with room.turns.turn(resource("other", "bank")):
-        error = AwsError(CREATE, "EntityLimitExceeded", WORDS, status=400, request_id="r-1")
-        told = room.turns.refused(resource("other", "bank"), error)
-    assert told.message.endswith(" (request id: r-1)")
-
-
-def test_what_is_about_one_resource_holds_none(room):
-    assert room.refuse(resource("first"), "at most 5 domains") is None
-    assert room.refuse(resource("second", "bank"), "at most 5 domains") is None
-    assert asked(room, resource("third")) is None
-
-
-def test_what_waits_for_its_turn_only_says_nothing(room):
-    waits = asked(room, resource("first", conditions=[quota_exceeded()]))
-    assert isinstance(waits, NotYet)
-    assert waits.quiet
-    assert waits.after == 10.0
-
-
-def test_a_status_that_says_so_has_no_effect_once_aws_has_refused(room):
+def test_what_is_about_one_resource_does_not_wait_for_room(room):
     room.full()
-    assert isinstance(asked(room, resource("third", conditions=[quota_exceeded()])), ExternalError)
+    assert isinstance(asked(room, resource("third", "cafe")), ExternalError)
+    line = room.memory.quotas._lines[Quota.TENANTS]
+    assert line.waiting == 3
+    assert room.turns.refused(resource("third", "cafe"), refusal("at most 5 domains")) is None
+    assert line.waiting == 2
 
 
 @pytest.mark.parametrize(
     "status", [{}, {"conditions": "x"}, {"conditions": [{"type": "Ready", "reason": 7}]}]
 )
-def test_no_other_status_delays_a_creation(room, status):
+def test_no_status_delays_a_creation(room, status):
     assert asked(room, resource("first", **status)) is None
 
 
-def quota_exceeded() -> dict[str, str]:
-    return {
-        "type": "Ready",
-        "status": "False",
-        "reason": "QuotaExceeded",
-        "message": "",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }
-
-
-def test_a_check_that_refuses_gives_the_turn_to_the_next(room):
+@pytest.mark.parametrize(
+    "error", [NotYet("AWS is throttling", after=3.0), ExternalError("a domain is taken")]
+)
+def test_a_creation_that_fails_otherwise_gives_the_turn_to_the_next(room, error):
     room.full()
     room.turns.released(resource("gone"))
-    room.woken.clear()
-    with pytest.raises(ExternalError), room.turns.turn(resource("first")):
-        raise ExternalError("a domain is taken", retry=Retry.poll())
-    assert (
-        room.turns._quotas.ask(
-            Quota.TENANTS, _waiting(resource("second", "bank")), holder=False, waited=False
-        ).seconds
-        == 0
-    )
-
-
-@pytest.mark.parametrize("error", [NotYet("AWS is throttling", after=3.0), ExternalError("no answer")])
-def test_a_failure_that_may_concern_all_does_not_wake_all_in_turn(room, error):
-    room.full()
-    room.turns.released(resource("gone"))
+    assert room.woken == ["uid-first"]
     with pytest.raises(type(error)), room.turns.turn(resource("first")):
         raise error
-    assert isinstance(asked(room, resource("second", "bank")), ExternalError)
-    room.clock.advance(11.0)
-    assert asked(room, resource("second", "bank")) is None
+    assert room.woken == ["uid-first", "uid-second"]
 
 
 # With the client.
@@ -217,40 +170,44 @@ def test_tenants_and_groups_wait_separately(room):
 
 
 def test_one_that_waits_makes_no_creating_call_and_no_check():
-    world = InLine(cloudfront=FakeCloudFront())
-    world.cloudfront.refuse[CREATE] = refusal()
-    world.reconcile()
-    world.clock.advance(10)
-    assert set(world.reconcile()) <= {"GetDistributionTenant"}
-    world.cloudfront.refuse.clear()
+    world = World(cloudfront=FakeCloudFront())
+    waits_behind_another(world)
+    assert set(world.reconcile()) <= {"GetDistributionTenant", "ListConnectionGroups"}
+    assert world.ready() == ("False", "QuotaExceeded")
     world.clock.advance(60)
     world.settle()
     assert world.ready() == ("True", "Available")
 
 
+def waits_behind_another(world: World) -> None:
+    """The numbers say that the account is full, and another one waits."""
+    quotas = world.memory.quotas
+    quotas.counted(10_000, None, 600.0)
+    quotas.refused(Quota.TENANTS, _waiting(resource("first", "bank")), WORDS)
+
+
 def test_a_tenant_that_is_deleted_makes_room():
-    world = InLine(cloudfront=FakeCloudFront())
+    world = World(cloudfront=FakeCloudFront())
     world.settle()
     line = world.memory.quotas._lines[Quota.TENANTS]
     line.counted(5, 600.0)
     released = []
-    line.released = lambda: released.append(True) or []  # type: ignore[method-assign]
+    line.may_have_room = lambda **of: released.append(of) or []  # type: ignore[method-assign]
     world.delete()
     for _ in range(5):
         world.clock.advance(60)
         world.reconcile()
-    assert released == [True]
+    assert released == [{"deleted": 1}]
 
 
 def test_a_rehearsal_waits_for_nothing():
-    obj = managed()
-    obj["status"] = {"conditions": [quota_exceeded()]}
-    world = InLine(obj, cloudfront=FakeCloudFront(), rehearsing=True)
+    world = World(cloudfront=FakeCloudFront(), rehearsing=True)
+    waits_behind_another(world)
     assert CREATE in world.reconcile()
 
 
 def test_a_creation_counts_at_once():
-    world = InLine(cloudfront=FakeCloudFront())
+    world = World(cloudfront=FakeCloudFront())
     line = world.memory.quotas._lines[Quota.TENANTS]
     line.counted(5, 600.0)
     world.reconcile()
@@ -265,18 +222,10 @@ def test_one_whose_tenant_exists_waits_no_more(room):
 
 
 def test_one_that_is_deleted_waits_no_more():
-    world = InLine(cloudfront=FakeCloudFront())
+    world = World(cloudfront=FakeCloudFront())
     world.cloudfront.refuse[CREATE] = refusal()
     world.reconcile()
     assert world.memory.quotas._lines[Quota.TENANTS].waiting == 1
     world.delete()
     world.reconcile()
     assert world.memory.quotas._lines[Quota.TENANTS].waiting == 0
-
-
-def test_without_the_flag_nothing_waits_whatever_a_status_says():
-    memory = AccountMemory(FakeClock())
-    turns = CreationTurns(AccountAccess(None, memory, "i", "1", str(CONFIG)))  # type: ignore[arg-type]
-    ready = {"type": "Ready", "status": "False", "reason": "QuotaExceeded"}
-    with turns.turn(resource("first", conditions=[ready])):
-        pass
