@@ -49,8 +49,9 @@ class TenantReadyReason(StrEnum):
     for another namespace whose tenant served it. The owner of the domain or an administrator releases it
     there, or the resource's author removes it here; then this clears."""
     DOMAIN_VALIDATION_PENDING = "DomainValidationPending"
-    """CloudFront does not see yet that the domain leads to it. The domain's owner creates the records of
-    status.dnsInstructions; the provider retries every five minutes, and this clears."""
+    """CloudFront does not see yet that the domain leads to it, or the TXT record that proves a domain is
+    required and missing. The domain's owner creates the records of status.dnsInstructions; the provider
+    retries every five minutes, and this clears."""
     DOMAIN_INACTIVE = "DomainInactive"
     """CloudFront does not answer for a domain, for no known reason. No action is needed at first; if it
     lasts, check the domain's certificate and DNS. Or the tenant does not have the domain yet: the message

@@ -20,6 +20,7 @@ from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.references import ProviderConfigReference, Reference, Selector
 
 from .customizations import Customizations, ManagedCertificateRequest
+from .domainproof import DomainProof
 from .domains import DomainNames
 from .drift import GuardedSpec
 from .tags import ParameterMap, Tags
@@ -150,6 +151,10 @@ class DistributionTenantSpec(ManagedSpec, GuardedSpec):
     )
     """Fields below forProvider that may differ in AWS, such as customizations.webAcl or tags.team. The
     provider neither reports nor repairs their drift, but still sets them when it creates the tenant."""
+    domain_proof: DomainProof | None = None
+    """Whether a TXT record must prove that the owner of a domain agrees to be served for this resource's
+    namespace, before the tenant gets the domain. Unset: not, unless the provider runs with
+    --require-domain-proof, which needs a proof whatever this says."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         _needed(

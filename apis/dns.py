@@ -29,6 +29,8 @@ class RecordPurpose(StrEnum):
     """It proves to CloudFront that the domain may be served."""
     VALIDATION = "Validation"
     """It lets a certificate authority validate the domain."""
+    PROOF = "Proof"
+    """It proves to the provider that the domain's owner agrees to be served for the namespace."""
 
 
 class RecordState(StrEnum):
@@ -62,18 +64,19 @@ class DnsInstruction(ApiModel):
     """Value of the record."""
     purpose: RecordPurpose
     """Routing: leads visitors to CloudFront. Ownership: proves that CloudFront may serve the domain.
-    Validation: validates the certificate."""
+    Validation: validates the certificate. Proof: proves to the provider that the domain's owner agrees to be
+    served for the namespace; the name may have other values, too."""
     state: RecordState = RecordState.UNKNOWN
     """Whether the record is in public DNS: Unknown, Missing, Wrong or Present."""
     found: Annotated[str | None, Field(max_length=1024)] = None
-    """What the zone has instead, if the provider reads the zone and the record is Wrong."""
+    """What DNS has instead, if the provider reads it and the record is Wrong."""
     managed_by: RecordManager | None = None
     """Provider: the provider creates and maintains the record. Unset: the domain's owner creates it."""
 
 
 DnsInstructions = Annotated[
     tuple[DnsInstruction, ...],
-    Field(max_length=1000),
+    Field(max_length=1500),
     Kube(list_type="atomic"),
 ]
 """The records of one tenant or claim. Like the other lists of a status, it is atomic: it has one writer. For

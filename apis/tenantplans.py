@@ -21,6 +21,7 @@ from edgetenants_runtime.api.references import (
 
 from . import errors
 from .distributiontenant import AwsId
+from .domainproof import DomainProofMode, PlanDomainProof
 from .domains import AllowedDomain, ParkingDomain
 from .drift import DriftPolicy
 from .tags import ParameterMap, Tags
@@ -191,6 +192,9 @@ class Plan(ApiModel):
     """The connection groups and routing endpoints of the claims."""
     allow: Allowance = Allowance()
     """What claims may do."""
+    domain_proof: PlanDomainProof = PlanDomainProof(mode=DomainProofMode.NOT_REQUIRED)
+    """Whether a TXT record must prove that the owner of a domain agrees to be served for the claim's
+    namespace, before a tenant gets the domain."""
     parking_domain: ParkingDomain | None = None
     """A wildcard domain of the platform team, such as `*.parking.example.com`, that the distribution's
     certificate covers. While a claim changes its isolation, each of its tenants has a name below it, so that

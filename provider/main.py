@@ -39,6 +39,8 @@ from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import DNS_CONFIG, GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
+from provider.cloudfront.domain.tenant_proofs import DomainProofs
+from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
 from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.quota.quotas import Wake
@@ -126,6 +128,7 @@ def wire(
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
     mine = (lambda mr: configs_of[mr.api_version].mine(mr)) if sharded else None
     kept = keep_domains(manager, client, clock, settings, policy, everyone, mine=mine)
+    proofs = DomainProofs(clock, Resolvers(policy.resolvers), policy.proof, policy.check_seconds)
     ages = sweeps.ages if sweeps else dict
     gauges = Gauges(
         lambda: resources(tenants),
@@ -178,6 +181,7 @@ def wire(
                 poll_seconds=settings.poll_interval,
                 kept=kept,
                 shared_configs=shared_configs,
+                proofs=proofs,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
             if controllers is tenants:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
+from pydantic import TypeAdapter, ValidationError
 
+from apis.domains import AllowedDomain
 from apis.drift import DriftPolicy
 from edgetenants_runtime import logs, shards
 from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
+from provider.cloudfront.domain import text_lookup
+from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION
 from provider.records.life import LONGEST_KEPT
@@ -34,6 +38,7 @@ __all__ = [
     "webhooks",
 ]
 
+_T = TypeVar("_T")
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus connect from outside the pod
 
@@ -53,6 +58,8 @@ class Section(StrEnum):
     """The HTTP endpoints."""
     WEBHOOKS = "Admission webhooks"
     """The HTTPS endpoint that the API server calls."""
+    PROOF = "Proof of domains"
+    """Which domains need a TXT record of their owner, and who is asked for it."""
     LOGS = "Logs"
     """What the provider logs, and its format."""
 
@@ -82,6 +89,10 @@ class Policy:
     """List all tenants of an account where that takes fewer calls than a Get for each."""
     check_seconds: float = DEEP_CHECK_SECONDS
     """The longest interval between checks of a tenant's tags, certificate and DNS."""
+    proof: Rules = field(default_factory=Rules)
+    """Which domains need a proof, whatever the specs say."""
+    resolvers: tuple[tuple[str, int], ...] = ()
+    """Addresses and ports of the resolvers for proofs; empty: those of the system."""
 
 
 class Command(click.Command):
@@ -336,6 +347,29 @@ _FLAGS: Final = (
         "names.",
     ),
     _flag(
+        Section.PROOF,
+        "--require-domain-proof",
+        is_flag=True,
+        says="Let a tenant get a domain only with the TXT record of its owner, whatever plans and specs "
+        "say.",
+    ),
+    _flag(
+        Section.PROOF,
+        "--domain-proof-exempt",
+        metavar="DOMAINS",
+        callback=lambda _, flag, value: _listed(flag, value, TypeAdapter(AllowedDomain).validate_python),
+        says="With --require-domain-proof: the domains that need none, separated by commas, in the form of a "
+        "plan's allow.domains (*.apps.example.com). Also name the plans' parking domains here.",
+    ),
+    _flag(
+        Section.PROOF,
+        "--dns-resolvers",
+        metavar="ADDRESSES",
+        callback=lambda _, flag, value: _listed(flag, value, text_lookup.server),
+        says="Recursive resolvers that are asked for these records, separated by commas: an IP address, with "
+        "a port if it is not 53. Without it, the provider asks those of its system.",
+    ),
+    _flag(
         Section.LOGS,
         "--log-format",
         type=click.Choice([format_.value for format_ in logs.LogFormat]),
@@ -395,6 +429,8 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         keep_domains=timedelta(seconds=given["keep_domains"]),
         sweep=given["sweep"],
         check_seconds=given["deep_check_interval"],
+        proof=Rules(given["require_domain_proof"], given["domain_proof_exempt"]),
+        resolvers=given["dns_resolvers"],
     )
 
 
@@ -409,6 +445,19 @@ def webhooks(given: Mapping[str, Any]) -> Webhooks | None:
         port=given["webhook_port"],
         dns=given["webhook_dns"],
     )
+
+
+def _listed(flag: click.Parameter, value: str | None, read: Callable[[str], _T]) -> tuple[_T, ...]:
+    """The values of a flag that has several, separated by commas. Raises click.BadParameter."""
+    found = []
+    for each in filter(None, map(str.strip, (value or "").split(","))):
+        try:
+            found.append(read(each))
+        except ValidationError as error:
+            raise click.BadParameter(f"{error.errors()[0]['msg']}, got {each}", param=flag) from error
+        except ValueError as error:
+            raise click.BadParameter(f"{error}, got {each}", param=flag) from error
+    return tuple(found)
 
 
 def own_namespace() -> str:

@@ -81,10 +81,17 @@ def _distinct(tenants: Sequence[ObservedTenant], parked: frozenset[str]) -> Iter
     status of two tenants for a while, and the list must contain each record once."""
     told: set[str] = set()
     for each in tenants:
-        names = {record.get("name", "") for record in each.instructions}
+        names = {_place(record) for record in each.instructions}
         hidden = parked | (names & told)
-        yield from (record for record in each.instructions if record.get("name") not in hidden)
+        yield from (record for record in each.instructions if _place(record) not in hidden)
         told |= names
+
+
+def _place(record: Mapping[str, str]) -> str:
+    """What no two records have in common. The proofs of a domain and of the wildcard below it have one
+    name."""
+    name = record.get("name", "")
+    return f"{name} {record.get('value')}" if record.get("purpose") == RecordPurpose.PROOF else name
 
 
 def _record_state(domain: str, tenant: ObservedTenant) -> str | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from apis import kinds
+from apis.domainproof import DomainProofMode
 from apis.errors import Problem
 from apis.tenant_choices import (
     CertificateMode,
@@ -19,6 +20,7 @@ from apis.tenant_choices import (
     WebAclMode,
 )
 from apis.tenantclaim import TenantClaimSpec
+from apis.tenantplans import Plan
 from edgetenants_runtime.api.annotations import EXTERNAL_NAME
 from edgetenants_runtime.api.managed import DeletionPolicy, ManagementPolicy
 from edgetenants_runtime.api.references import ProviderConfigReference
@@ -118,8 +120,13 @@ class Order:
 
     @cached_property
     def envelope(self) -> bytes:
-        """The fields of `spec`, except `forProvider`, that all tenants share, as a Struct."""
+        """The fields of `spec`, except `forProvider`, that all its resources share, as a Struct."""
         return wire.struct(_envelope(self))
+
+    @cached_property
+    def domain_proof(self) -> bytes:
+        """`spec.domainProof` of all tenants, as a Struct."""
+        return wire.struct(_without_empty({"domainProof": _domain_proof(self.chosen.plan)}))
 
     @cached_property
     def parameters(self) -> bytes:
@@ -245,7 +252,7 @@ def tenant(order: Order, wanted: WantedTenant, external_name: str | None, *, new
     if wanted.replacing:
         annotations[REPLACING] = "true"
     head = _TENANT_HEADS[order.composite.namespaced]
-    envelope = order.envelope + wire.struct(_secret(order.composite, spec, wanted))
+    envelope = order.envelope + order.domain_proof + wire.struct(_secret(order.composite, spec, wanted))
     metadata = _metadata(annotations, order.labels, order.prefix(wanted.resource_name) if new else "")
     return _managed(head, metadata, envelope, order.parameters + wire.struct(_own(order, wanted)))
 
@@ -313,6 +320,16 @@ def _envelope(order: Order) -> Json:
     elif order.terms.on_delete is OnDelete.ORPHAN:
         envelope["deletionPolicy"] = DeletionPolicy.ORPHAN
     return _without_empty(envelope)
+
+
+def _domain_proof(plan: Plan) -> Json | None:
+    """Which domains the provider lets a tenant have only with a proof; None if that is none. No customer can
+    prove the parking names, which are the platform team's."""
+    if plan.domain_proof.mode is not DomainProofMode.REQUIRED:
+        return None
+    parking = (plan.parking_domain,) if plan.parking_domain else ()
+    exempt = sorted({*(plan.domain_proof.exempt or ()), *parking})
+    return {"mode": DomainProofMode.REQUIRED} | ({"exempt": exempt} if exempt else {})
 
 
 def _config_ref(reference: ProviderConfigReference, composite: Composite) -> Json:

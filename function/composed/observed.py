@@ -142,6 +142,11 @@ class ObservedTenant:
         """The domains that CloudFront serves."""
         return frozenset(name for name, state in self.domain_states.items() if state == ACTIVE)
 
+    @cached_property
+    def leading(self) -> tuple[Mapping[str, str], ...]:
+        """Its DNS records but proofs: they lead visitors to CloudFront, or let them."""
+        return tuple(each for each in self.instructions if each.get("purpose") != RecordPurpose.PROOF)
+
     def leads(self, domain: str) -> bool:
         """Whether DNS leads the visitors of the domain to CloudFront, by the state of its records."""
         return any(

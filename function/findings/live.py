@@ -335,7 +335,7 @@ def _past(unreached: tuple[str, ...], endpoint: str = "", *, managed: bool = Fal
 
 def _managed(seen: ObservedTenant) -> bool:
     """Whether the provider makes all records that are not in place."""
-    left = [each for each in seen.instructions if each.get("state") != RecordState.PRESENT]
+    left = [each for each in seen.leading if each.get("state") != RecordState.PRESENT]
     return bool(left) and all(each.get("managedBy") == RecordManager.PROVIDER for each in left)
 
 
@@ -362,7 +362,7 @@ _UNCHECKED: Final = "The provider has not checked them yet."
 
 
 def _leading_there(seen: ObservedTenant) -> str:
-    states = {each.get("state") for each in seen.instructions}
+    states = {each.get("state") for each in seen.leading}
     if states <= {RecordState.PRESENT}:
         return ""
     if _managed(seen):

@@ -16,6 +16,7 @@ from tests.mutants.provider_aws import PROVIDER_AWS
 from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_deletions import PROVIDER_DELETIONS
 from tests.mutants.provider_dns import PROVIDER_DNS
+from tests.mutants.provider_domain_proofs import FUNCTION_DOMAIN_PROOFS, PROVIDER_DOMAIN_PROOFS
 from tests.mutants.provider_edits import PROVIDER_EDITS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_following import PROVIDER_FOLLOWING
@@ -100,6 +101,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_DEFECTS,
             *PROVIDER_DELETIONS,
             *PROVIDER_DNS,
+            *PROVIDER_DOMAIN_PROOFS,
             *PROVIDER_EDITS,
             *PROVIDER_FAULTS,
             *PROVIDER_FOLLOWING,
@@ -130,6 +132,7 @@ TARGETS: Mapping[str, Target] = {
         (
             *FUNCTION_CONTRACT,
             *FUNCTION_DOMAINS,
+            *FUNCTION_DOMAIN_PROOFS,
             *FUNCTION_MOVES,
             *FUNCTION_NAMES,
             *FUNCTION_LEFTOVERS,

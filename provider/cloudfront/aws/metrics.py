@@ -217,6 +217,8 @@ class Look:
     """AWS's name for the state of its certificate; "" if it has none or the state is unknown."""
     not_after: str | None
     """RFC 3339."""
+    unproven: int = 0
+    """Its domains whose proof is required and not in DNS."""
 
 
 class TenantMetrics:
@@ -259,11 +261,12 @@ class TenantMetrics:
         for each in (self._found, self._repaired, self._ready):
             each.keep_only(accounts)
 
-    def looked(self, account: str, uid: str, certificate: Mapping[str, Any]) -> None:
-        """Record an observation of an external resource, with its certificate as in status."""
+    def looked(self, account: str, uid: str, certificate: Mapping[str, Any], unproven: int = 0) -> None:
+        """Record an observation of an external resource, with its certificate as in status, and how many of
+        its domains lack a required proof."""
         # What counts is the attached one, not the one that is to replace it.
         ends = (certificate.get("replaces") or {}).get("notAfter") or certificate.get("notAfter")
-        look = Look(account, str(certificate.get("status") or ""), ends)
+        look = Look(account, str(certificate.get("status") or ""), ends, unproven)
         with self._lock:
             self._looks[uid] = look
 
@@ -355,12 +358,14 @@ class Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Compute the gauges."""
         tenants, states = Count[tuple[str, str]](), Count[tuple[str, str]]()
+        unproven = Count[str]()
         days: dict[str, list[float]] = {}
         everyone = {mr.uid: mr for mr in self._resources()}
         looks, now = self._tenants.looks(everyone.keys()), self._now()
         for uid, mr in everyone.items():
             look = looks.get(uid, _NO_LOOK)
             tenants[look.account, _state(mr)] += 1
+            unproven[look.account] += look.unproven
             if look.certificate:
                 known = look.certificate in certificates.STATES
                 states[look.account, look.certificate if known else _OTHER] += 1
@@ -370,6 +375,11 @@ class Gauges(Collector):
         yield _counted("edgetenants_aws_tenants", "Managed tenants, by Ready's reason.", "state", tenants)
         yield _counted("edgetenants_aws_certificates", "Certificates, by state in AWS.", "state", states)
         yield from _expiry(days)
+        yield _by_account(
+            "edgetenants_aws_domains_without_proof",
+            "Domains that tenants have and whose proof is required and not in DNS.",
+            unproven,
+        )
         yield _by_account(
             "edgetenants_aws_paused_seconds",
             "Seconds for which the provider pauses an operation that AWS throttled; the longest of several.",

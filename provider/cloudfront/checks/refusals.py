@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -30,7 +30,7 @@ from provider.cloudfront.tenant import plan
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES, Moves
 
-__all__ = ["Checks", "Passed"]
+__all__ = ["Checks", "Passed", "Prove"]
 
 _log = structlog.get_logger("provider.cloudfront.checks")
 
@@ -38,6 +38,18 @@ _READ_ON_SECONDS: Final = 10.0
 """Delay between reconciles, so that a resource with many ids does not use up the account's call rate."""
 _MOST_LOOKED_FOR: Final = 10
 """For at most this many kept domains in a refusal, the provider asks AWS which tenant has them."""
+
+
+class Prove(Protocol):
+    """Checks that domains are proven; see TenantProofs.check."""
+
+    def __call__(self, domains: Collection[str], moved: Collection[str], *, serving: bool) -> None:
+        """Raises ExternalError or NotYet if one is not."""
+        ...
+
+
+def _no_proof(domains: Collection[str], moved: Collection[str], *, serving: bool) -> None:
+    """Needs no proof."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +77,13 @@ class Checks:
     account: str | None = None
     """The account of the credentials, for messages; None if it is unknown."""
 
-    def creation(self, mr: Managed, asked: Tenant) -> Passed:
-        """Check a tenant before its creation.
+    def creation(self, mr: Managed, asked: Tenant, prove: Prove = _no_proof) -> Passed:
+        """Check a tenant before its creation. `prove` comes last: to prove a domain makes no sense while the
+        tenant cannot have it.
 
         Raises:
-            ExternalError: the spec has problems, or a check failed.
+            ExternalError: the spec has problems, a domain is not proven, or a check failed.
+            NotYet: a check is not complete.
         """
         try:
             result = preflight.of_creation(
@@ -88,14 +102,17 @@ class Checks:
         if result.unread:
             # CloudFront does not create a tenant with a domain that another tenant still has.
             raise _reading_on(mr, serving=False)
+        prove(asked.domains or frozenset(), passed.moves.sources.keys(), serving=False)
         return passed
 
-    def change(self, mr: Managed, state: Assessment, *, serving: bool) -> Passed:
+    def change(self, mr: Managed, state: Assessment, prove: Prove = _no_proof, *, serving: bool) -> Passed:
         """Check the changes of the spec, and what may be someone else's now: missing domains and another
         connection group. Other drift needs no check: it is corrected to values that were valid before.
+        `prove` is as in `creation`.
 
         Raises:
-            ExternalError: the spec has problems, or a check failed.
+            ExternalError: the spec has problems, a domain is not proven, or a check failed.
+            NotYet: a check is not complete.
         """
         target = state.todo.target
         fields = {d.field for d in state.todo.fields}
@@ -126,6 +143,8 @@ class Checks:
         passed = _passed(self._with_kept(mr, target.name, result, added), serving=serving)
         if result.unread and not result.moves:
             raise _reading_on(mr, serving=serving)
+        moved = passed.moves.sources.keys()
+        prove(added | moved, moved, serving=serving)
         return passed
 
     def _with_kept(self, mr: Managed, name: str, result: Result, domains: Iterable[str]) -> Result:

@@ -20,6 +20,8 @@ from provider.cloudfront.clients.metrics import MetricsClient
 from provider.cloudfront.clients.progress import ProgressClient, held_up, unresolved, waiting
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.dns.access import DEFAULT_TTL, NOT_ASKED, RecordsAccess
+from provider.cloudfront.domain.tenant_proofs import DomainProofs
+from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.rehearsal.dry_run import DryRunClient
 from provider.cloudfront.rehearsal.recorder import Recorder
@@ -78,11 +80,13 @@ class _Connector:
         poll_seconds: float = 60.0,
         kept: KeptDomains = NOTHING,
         shared_configs: SharedConfigs = lambda: (),
+        proofs: DomainProofs | None = None,
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
         kinds, `config_of` the provider config of one (None: nothing holds it back). `kept` records which
         namespace has which domain and name. `shared_configs` are the provider configs that all namespaces can
-        use. The rest are the provider's flags."""
+        use. `proofs` proves domains (None: with the resolvers of the system). The rest are the
+        provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -94,6 +98,7 @@ class _Connector:
         self._poll_seconds = poll_seconds
         self._kept = kept
         self._shared_configs = shared_configs
+        self._proofs = proofs or DomainProofs(accounts.clock, Resolvers())
         self._delays = RetryDelays(poll_seconds)
 
     def woken(self, uid: str) -> None:
@@ -122,7 +127,7 @@ class _Connector:
             self._accounts.check_mine(config, account)
         for words in account.memory.quotas.warnings(config.uid):
             self._configs.warn(config, words)
-        deps = replace(self._deps(mr, config, account), records=self._records(mr))
+        deps = replace(self._deps(mr, config, account), records=self._records(mr), proofs=self._proofs)
         client = self._client(deps, mr, account, made)
         client = ProgressClient(self._with_metrics(client, account))
         return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")
@@ -208,6 +213,7 @@ class _Connector:
             policy=replace(deps.policy, frozen="", rehearsing=True),
             # A rehearsal shows the calls to CloudFront only.
             records=NOT_ASKED,
+            proofs=deps.proofs,
         )
         return DryRunClient(made(watching), made(acting), recorder)
 

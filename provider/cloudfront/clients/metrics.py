@@ -11,6 +11,7 @@ from edgetenants_runtime.external import Change, ExternalClient, FieldDiff, Obse
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.metrics import TenantMetrics
 from provider.cloudfront.lifecycle.assessment import Assessed
+from provider.cloudfront.tenant.assessment import Assessment
 
 __all__ = ["MetricsClient"]
 
@@ -30,7 +31,7 @@ class MetricsClient:
             self._metrics.forget(mr.uid)
         elif not seen.exists or seen.at_provider is not None:
             certificate = (seen.at_provider or {}).get("certificate") if seen.exists else None
-            self._metrics.looked(self._account, mr.uid, certificate or {})
+            self._metrics.looked(self._account, mr.uid, certificate or {}, _unproven(seen))
         self._metrics.drift(self._account, mr.uid, _drift(seen))
         if any(c.type == ConditionType.READY and c.status is ConditionStatus.TRUE for c in seen.conditions):
             self._metrics.ready(self._account, mr.uid, self._clock.now())
@@ -53,6 +54,10 @@ class MetricsClient:
     def delete(self, mr: Managed, seen: Observation) -> Change:
         """See ExternalClient."""
         return self._client.delete(mr, seen)
+
+
+def _unproven(seen: Observation) -> int:
+    return len(seen.state.unproven) if isinstance(seen.state, Assessment) else 0
 
 
 def _drift(seen: Observation) -> tuple[FieldDiff, ...]:

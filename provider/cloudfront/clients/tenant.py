@@ -16,6 +16,7 @@ import structlog
 
 from apis.conditions import CertificateReason, TenantConditionType
 from apis.conditions import TenantReadyReason as Reason
+from apis.dns import DnsInstruction
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition, ConditionStatus, ConditionType
 from edgetenants_runtime.bounds import named
@@ -39,6 +40,7 @@ from provider.cloudfront.dns import successors
 from provider.cloudfront.dns.work import TenantRecords
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
+from provider.cloudfront.domain.tenant_proofs import TenantProofs
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects
 from provider.cloudfront.lifecycle.conditions import was_ready
 from provider.cloudfront.lifecycle.report import Shown
@@ -110,6 +112,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         )
         self._hold = HeldDeletion(deps)
         self._tenant = TenantLook(deps.account.swept, memory, deps.policy.poll_seconds)
+        self._proofs: TenantProofs | None = None
+        """As below."""
         self._records: TenantRecords | None = None
         """Of the resource that this client is for."""
         self._only_records = False
@@ -154,6 +158,11 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if later is not None:
             seen = replace(seen, poll_after=min(later, seen.poll_after or later))
         return seen
+
+    def _proofs_of(self, mr: Managed) -> TenantProofs:
+        if self._proofs is None:
+            self._proofs = TenantProofs(mr, self._deps.proofs, self._account.installation, self._keeper.held)
+        return self._proofs
 
     def _records_of(self, mr: Managed) -> TenantRecords:
         if self._records is None:
@@ -213,7 +222,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # leads the domains to it.
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
-        dns = self._seen_by_dns(mr, Dns(group.endpoint, unseen=unseen(group)), asked.domains or ())
+        proofs = self._look_for_proofs(mr, asked.domains or frozenset(), deep=True)
+        where = Dns(group.endpoint, unseen=unseen(group), proofs=proofs)
+        dns = self._seen_by_dns(mr, where, asked.domains or ())
         return Observation(
             exists=False,
             conditions=(
@@ -225,6 +236,15 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             status=report.without_tenant(mr, asked.domains or (), dns),
         )
 
+    def _look_for_proofs(
+        self, mr: Managed, domains: frozenset[str], *, deep: bool
+    ) -> tuple[DnsInstruction, ...]:
+        """The records that prove the domains, where that is required."""
+        proofs = self._proofs_of(mr)
+        if judgement.writes(mr):
+            proofs.look(domains, deep=deep)
+        return proofs.instructions(domains)
+
     def _certificate_to_come(self, asked: Tenant) -> tuple[Condition, ...]:
         if asked.certificate_request is None:
             return ()
@@ -233,7 +253,12 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         return (certificate_conditions.requested(asked, asked.certificate_request),)
 
     def _drifted(self, mr: Managed, shown: Shown) -> str:
-        told = (super()._drifted(mr, shown), _led_away(mr, shown), _not_renewed(mr, shown))
+        told = (
+            super()._drifted(mr, shown),
+            _led_away(mr, shown),
+            _proof_lost(mr, shown),
+            _not_renewed(mr, shown),
+        )
         return ". ".join(filter(None, told))
 
     def _next_look(self, mr: Managed, state: Assessment, planned: float | None) -> float | None:
@@ -257,11 +282,18 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _assess(self, mr: Managed, asked: Tenant, seen: ObservedTenant, *, deep: bool) -> Assessment:
         state = self._compare(mr, asked, seen, self._look_at_certificate(mr, asked, seen, deep=deep))
         inherited = self._certificates.inherited(mr, seen, deep=deep)
-        return replace(state, inherited=inherited)
+        if judgement.writes(mr):
+            self._proofs_of(mr).look(_own_domains(state), deep=deep)
+        return replace(state, inherited=inherited, unproven=self._unproven(mr, state))
+
+    def _unproven(self, mr: Managed, state: Assessment) -> tuple[str, ...]:
+        """The domains that the tenant has and keeps, and that are to be proven and are not."""
+        has = state.seen.domains.keys()
+        return self._proofs_of(mr).lost(has & (state.asked.domains or has))
 
     def _assess_again(self, mr: Managed, before: Assessment, seen: ObservedTenant) -> Assessment:
         state = self._compare(mr, before.asked, seen, before.certificate)
-        return replace(state, moves=before.moves, inherited=before.inherited)
+        return replace(state, moves=before.moves, inherited=before.inherited, unproven=before.unproven)
 
     def _compare(
         self, mr: Managed, asked: Tenant, seen: ObservedTenant, certificate: Certificate | None = None
@@ -307,8 +339,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         seen = state.seen
         records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
-        where = Dns(group.endpoint, records.state, group, unseen(group, records))
         domains = state.asked.domains or seen.domains.keys()
+        proofs = self._proofs_of(mr).instructions(domains)
+        where = Dns(group.endpoint, records.state, group, unseen(group, records), proofs=proofs)
         return self._seen_by_dns(mr, where, domains, fresh=records.fresh)
 
     def _seen_by_dns(self, mr: Managed, where: Dns, domains: Iterable[str], *, fresh: bool = False) -> Dns:
@@ -331,7 +364,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             return super().create(mr, seen)
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
-        passed = self._checks.creation(mr, asked)
+        passed = self._checks.creation(mr, asked, self._proofs_of(mr).check)
         own = asked.domains or frozenset()
         self._records_of(mr).release_left_over(own, partial(self._has_tenant, mr))
         # Domains of other tenants are moved once this tenant exists.
@@ -445,13 +478,18 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         )
 
     def _check_change(self, mr: Managed, state: Assessment, *, serving: bool) -> tuple[Assessment, str]:
-        passed = self._checks.change(mr, state, serving=serving)
+        passed = self._checks.change(mr, state, self._proofs_of(mr).check, serving=serving)
         target = state.todo.target
         added = (target.domains or frozenset()) - state.seen.domains.keys() - passed.moves.sources.keys()
         self._lead(
             mr, replace(target, domains=added), state.request or target.certificate_request, state.seen
         )
         return replace(state, moves=passed.moves), passed.unchecked
+
+    def _check_taking(self, mr: Managed, seen: ObservedTenant) -> None:
+        super()._check_taking(mr, seen)
+        # Who adopts a tenant gets its domains.
+        self._proofs_of(mr).check(seen.domains.keys())
 
     def _before_writing(self, mr: Managed, state: Assessment) -> None:
         super()._before_writing(mr, state)
@@ -465,6 +503,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def _parts(self, mr: Managed, state: Assessment) -> Iterable[Assessment]:
         added = (state.todo.target.domains or frozenset()) - state.seen.domains.keys()
         others = self._checks.had_by_others(mr, state.todo.target, added, state.seen) if added else added
+        others |= self._proofs_of(mr).unproven(added)
         # First all domains that no one else is known to have, then those that this namespace had before.
         adding = [added - others] if others else []
         adding.append(self._keeper.held(mr, added - others))
@@ -504,7 +543,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             mr, before.asked, effects.there, self._policy.drift_policy, certificate, not_before=not_before
         )
         same = effects.there.distribution_id == before.seen.distribution_id
-        return replace(state, inherited=before.inherited if same else None)
+        inherited = before.inherited if same else None
+        return replace(state, inherited=inherited, unproven=self._unproven(mr, state))
 
     def _change_refused(
         self,
@@ -600,6 +640,17 @@ def _not_renewed(mr: Managed, shown: Shown) -> str:
     if told is None or told.reason != CertificateReason.RENEWAL_BLOCKED:
         return ""
     return "" if before and before.reason == told.reason else told.message.rstrip(".")
+
+
+def _proof_lost(mr: Managed, shown: Shown) -> str:
+    """The message about TXT records that proved domains before and no longer do; it appears once."""
+    lost = dns_instructions.lost_proofs(mr.status, shown.status)
+    if not lost:
+        return ""
+    return (
+        f"DNS no longer has the proofs {named(lost)}. The tenant keeps their domains. Create the records of "
+        "status.dnsInstructions again"
+    )
 
 
 def _led_away(mr: Managed, shown: Shown) -> str:

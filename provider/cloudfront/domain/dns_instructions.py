@@ -21,13 +21,17 @@ from provider.cloudfront.aws.retries import PERMIT
 
 __all__ = [
     "CHALLENGE",
+    "PROOF",
     "UNKNOWN",
     "State",
     "all_present",
     "domain_of",
     "has_two_labels",
     "lost",
+    "lost_proofs",
     "nowhere",
+    "of_cloudfront",
+    "proofs",
     "records",
     "states",
     "stored",
@@ -38,6 +42,8 @@ __all__ = [
 
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
+PROOF: Final = "_edgetenants-proof"
+"""First label of the TXT record by which a domain's owner agrees to be served for a namespace."""
 _ELSEWHERE: Final = re.compile(r"points? to (?P<target>[\w.-]+\w)", re.IGNORECASE)
 
 State = Callable[[DnsInstruction], RecordState]
@@ -71,7 +77,31 @@ def stored(status: Mapping[str, Any]) -> State:
 
 def domain_of(instruction: Mapping[str, Any]) -> str:
     """The domain of a record in status.dnsInstructions."""
-    return str(instruction.get("name")).removeprefix(f"{CHALLENGE}.")
+    return str(instruction.get("name")).removeprefix(f"{CHALLENGE}.").removeprefix(f"{PROOF}.")
+
+
+def of_cloudfront(status: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The records in the stored status but proofs, of which CloudFront knows nothing."""
+    stored = status.get("dnsInstructions") or ()
+    return tuple(each for each in stored if each.get("purpose") != RecordPurpose.PROOF)
+
+
+def proofs(status: Mapping[str, Any]) -> dict[tuple[str, str], RecordState]:
+    """The states of the proofs in the stored status, by name and value."""
+    return {
+        (str(each.get("name")), str(each.get("value"))): RecordState(each.get("state") or RecordState.UNKNOWN)
+        for each in status.get("dnsInstructions") or ()
+        if each.get("purpose") == RecordPurpose.PROOF
+    }
+
+
+def lost_proofs(status: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the proofs that DNS had in the one status and does not have in the other."""
+    before, gone = proofs(status), (RecordState.MISSING, RecordState.WRONG)
+    lost = {
+        key for key, state in proofs(now).items() if state in gone and before.get(key) == RecordState.PRESENT
+    }
+    return tuple(sorted({name for name, _ in lost}))
 
 
 def told(verdicts: Mapping[str, DnsVerdict]) -> State:
@@ -107,8 +137,8 @@ def nowhere(refused: str) -> str:
 
 
 def all_present(status: Mapping[str, Any]) -> bool:
-    """Every record in the stored status is present."""
-    states = [item.get("state") for item in status.get("dnsInstructions") or ()]
+    """Every record in the stored status is present, whatever the proofs are."""
+    states = [item.get("state") for item in of_cloudfront(status)]
     return bool(states) and set(states) == {RecordState.PRESENT.value}
 
 

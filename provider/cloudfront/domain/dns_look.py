@@ -92,7 +92,7 @@ class DnsLook:
             return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored
 
     def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:
-        instructions = mr.status.get("dnsInstructions") or ()
+        instructions = dns_instructions.of_cloudfront(mr.status)
         # A refusal is an answer too: after a restart, the provider need not ask for all tenants at once.
         never = not refused and all(item.get("state") == "Unknown" for item in instructions)
         if is_requested(mr):

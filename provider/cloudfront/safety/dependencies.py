@@ -10,6 +10,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.dns.access import NOT_ASKED, RecordsAccess
+from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
 from provider.cloudfront.sweep.sweeps import Swept
@@ -78,3 +79,5 @@ class Dependencies:
     policy: Policy = field(default_factory=Policy)
     records: RecordsAccess = NOT_ASKED
     """The DNS service for the records of a tenant."""
+    proofs: DomainProofs = field(default_factory=DomainProofs)
+    """What proves the domains of tenants. By default nothing does, where a proof is required."""

@@ -39,6 +39,8 @@ class Assessment(Assessed[Tenant, ObservedTenant]):
     """The attached certificate that AWS cannot renew, and what blocks that."""
     moves: Moves = NO_MOVES
     """The domains to take from other tenants, as found by the checks."""
+    unproven: tuple[str, ...] = ()
+    """The tenant's domains whose proof is required, and which DNS does not prove any more."""
 
     @property
     def uncertain(self) -> bool:

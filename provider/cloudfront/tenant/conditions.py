@@ -80,6 +80,8 @@ class World:
     """DNSReady, if the provider manages the records."""
     unset: tuple[str, ...] = ()
     """The names of the settings that AWS has and the spec does not set."""
+    unproven: tuple[str, ...] = ()
+    """The domains of the tenant that need a proof and have none."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,20 @@ def derive(world: World) -> tuple[Condition, ...]:
         deployed(world.seen),
         _in_sync(world),
         _certificate_ready(world),
-        world.dns_ready or dns(world.asked, world.dns_unseen),
+        _with_unproven(world.dns_ready or dns(world.asked, world.dns_unseen), world.unproven),
     )
+
+
+def _with_unproven(told: Condition, unproven: tuple[str, ...]) -> Condition:
+    """DNSReady, with what is known of lost proofs. They change neither its status nor what is served."""
+    if not unproven:
+        return told
+    words = (
+        f"DNS does not have the TXT records that prove {named(unproven)}. The tenant keeps these domains. "
+        "Create the records of status.dnsInstructions with purpose Proof: without them, the provider adds "
+        "these domains to no other tenant."
+    )
+    return told.model_copy(update={"message": f"{words} {told.message}".rstrip()})
 
 
 def absent() -> tuple[Condition, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from apis.dns import DnsInstruction
 from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.dns import look as looks
@@ -41,6 +42,8 @@ class Dns:
     """What the zones have, if the provider manages the records."""
     ready: Condition | None = None
     """DNSReady, if the provider manages the records."""
+    proofs: tuple[DnsInstruction, ...] = ()
+    """The records that prove the domains, where that is required."""
 
 
 def show(  # noqa: PLR0913 - what it depends on, by name
@@ -85,6 +88,7 @@ def show(  # noqa: PLR0913 - what it depends on, by name
         dns_unseen=dns.unseen,
         dns_ready=dns.ready,
         unset=unset,
+        unproven=state.unproven,
     )
     certificate = certificates.shown(state.certificate)
     at_provider = observed.at_provider(state.seen, dns.endpoint)
@@ -99,12 +103,13 @@ def show(  # noqa: PLR0913 - what it depends on, by name
 
 
 def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
-    """status.dnsInstructions; empty while the routing endpoint is unknown."""
-    if not dns.endpoint:
-        return {"dnsInstructions": None}
-    state = looks.states(dns.look, dns.state)
-    records = dns_instructions.records(domains, dns.endpoint, state, looks.apexes(dns.look))
-    shown = (looks.marked(dns.look, record) for record in records)
+    """status.dnsInstructions; without the records of the domains while the routing endpoint is unknown. The
+    proofs come first, as the domain's owner has to create them first."""
+    shown = [*dns.proofs]
+    if dns.endpoint:
+        state = looks.states(dns.look, dns.state)
+        records = dns_instructions.records(domains, dns.endpoint, state, looks.apexes(dns.look))
+        shown += (looks.marked(dns.look, record) for record in records)
     return {"dnsInstructions": [record.to_json() for record in shown] or None}
 
 

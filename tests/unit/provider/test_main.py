@@ -25,6 +25,7 @@ from edgetenants_runtime.process.leader import Election, Timing
 from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
+from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.safety.kept_domains import NOTHING
 from provider.cloudfront.sweep.watching import Follower
@@ -134,6 +135,8 @@ def test_an_id_that_cannot_be_one_is_refused(id_):
         (["--shards", "17"], 2, "--shards"),
         (["--shards", "2", "--no-leader-election"], 2, "--shards: expected 1 with --no-leader-election"),
         (["--metrics-port", "99999"], 2, "--metrics-port"),
+        (["--dns-resolvers", "192.0.2.1, dns.example"], 2, "--dns-resolvers"),
+        (["--domain-proof-exempt", "*.acme.com,not a domain"], 2, "--domain-proof-exempt"),
     ],
 )
 def test_a_start_that_cannot_be_is_told(arguments, code, words, monkeypatch):
@@ -393,6 +396,19 @@ class TestSweeping:
     )
     def test_a_flag_sets_the_interval_of_what_no_list_shows(self, arguments, seconds):
         assert options.policy(given(*arguments), "i").check_seconds == seconds
+
+    def test_flags_ask_for_proofs_of_domains(self):
+        assert options.policy(given(), "i").proof == Rules()
+        asked = options.policy(
+            given(
+                "--require-domain-proof",
+                "--domain-proof-exempt=*.Apps.example.com, {namespace}.acme.com",
+                "--dns-resolvers=192.0.2.1,[2001:db8::1]:5353",
+            ),
+            "i",
+        )
+        assert asked.proof == Rules(required=True, exempt=("*.apps.example.com", "{namespace}.acme.com"))
+        assert asked.resolvers == (("192.0.2.1", 53), ("2001:db8::1", 5353))
 
     @pytest.mark.parametrize(("arguments", "sweep"), [((), True), (("--no-sweep",), False)])
     def test_a_flag_turns_them_off(self, arguments, sweep):

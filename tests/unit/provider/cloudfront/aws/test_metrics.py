@@ -152,7 +152,8 @@ def test_tenants_and_certificates_are_read_at_a_scrape(registry):
     looked = Instruments(registry).tenants
     for uid, (status, until) in enumerate(zip(("issued", "issued", "expired"), EXPIRY, strict=True)):
         looked.looked(ACCOUNT, f"u{uid}", {"status": status, "notAfter": until})
-    looked.looked(ACCOUNT, "u3", {})
+    looked.looked(ACCOUNT, "u3", {}, 2)
+    looked.looked(ACCOUNT, "u1", {"status": "issued", "notAfter": EXPIRY[1]}, 1)
     resources = [resource("Available", f"u{uid}") for uid in range(3)]
     resources += [resource("Deploying", "u3"), Managed(managed())]
     registry.register(Gauges(lambda: resources, looked, lambda: {ACCOUNT: 3.5}, lambda: NEW_YEAR))
@@ -164,6 +165,7 @@ def test_tenants_and_certificates_are_read_at_a_scrape(registry):
     expiring = [value(registry, "certificates_expiring", account=ACCOUNT, days=str(d)) for d in (7, 14, 60)]
     assert expiring == [1, 2, 3]
     assert value(registry, "paused_seconds", account=ACCOUNT) == 3.5
+    assert value(registry, "domains_without_proof", account=ACCOUNT) == 3
     assert b"edgetenants_aws_tenants{" in generate_latest(registry)
     resources.clear()
     registry.collect()
