@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from edgetenants_runtime.api import providerconfig as base
-from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Kube, Rule
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
 from edgetenants_runtime.api.providerconfig import CredentialsSource
-from edgetenants_runtime.api.references import SecretReference
+from edgetenants_runtime.api.references import SecretKeySelector, SecretReference
 
 from .arns import RoleArn
 
@@ -132,23 +132,68 @@ class Route53(ApiModel):
     name. Unset: it finds public zones by name."""
 
 
+class Propagation(StrEnum):
+    """When a change of DNS records counts as served."""
+
+    NAME_SERVERS = "NameServers"
+    """When all name servers of the zone answer with it. The provider asks them on port 53."""
+    PRIMARY = "Primary"
+    """When the primary server has it."""
+
+
+ZoneNames = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s/]+$")], ...] | None,
+    Field(max_length=500),
+    Kube(list_type="set"),
+]
+
+
 class Rfc2136(ApiModel):
     """Writes records by dynamic updates of a DNS server (RFC 2136), signed with TSIG (RFC 8945)."""
 
     server: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s/]+$")]
     """Host name or address of the primary server."""
     port: Annotated[int, Field(ge=1, le=65535), NOT_TEXT] = 53
-    """Port of the server."""
+    """Port of the server, for TCP."""
     tsig_secret_ref: SecretReference | None = None
-    """Secret with the TSIG key in its keys `name`, `algorithm` (hmac-sha256, …) and `secret` (base64). Unset:
-    updates are not signed."""
-    zones: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] | None,
-        Field(max_length=500),
-        Kube(list_type="set"),
-    ] = None
+    """Secret with the TSIG key in its keys `name`, `algorithm` (hmac-sha256, …; unset: hmac-sha256) and
+    `secret` (base64). Unset: updates are not signed, which a namespaced ProviderConfig may not do, unless the
+    provider runs with --allow-namespaced-identity."""
+    zones: ZoneNames = None
     """Zones that the provider may write to. For each domain it uses the longest matching one. Unset: it asks
     the server for the zone."""
+    propagation: Propagation = Propagation.NAME_SERVERS
+    """When a change counts as served. NameServers: when all name servers of the zone answer with it, on port
+    53. Primary: when the primary server has it, for name servers that the provider cannot reach."""
+
+
+class PowerDns(ApiModel):
+    """Writes records by the HTTP API of PowerDNS Authoritative Server, version 4.6 or newer."""
+
+    url: Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/?#@\\]+(/[^\s?#\\]*)?$")]
+    """URL of the API without /api/v1, such as https://pdns.example.com:8081."""
+    server_id: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9._-]+$")] = "localhost"
+    """Id of the server in the API."""
+    api_key_secret_ref: SecretKeySelector
+    """The key of a Secret that holds the API key."""
+    zones: ZoneNames = None
+    """Zones that the provider may write to. For each domain it uses the longest matching one. Unset: it asks
+    the API for the zone."""
+    ca_certificates: Annotated[str | None, Field(min_length=1, max_length=65536)] = None
+    """Certificates of the authorities that the provider trusts for the URL, in PEM. Unset: those of the
+    system."""
+    apex_alias: Bool = False
+    """true: the provider makes a record of type ALIAS at the apex of a zone. PowerDNS answers it only with
+    its settings expand-alias and resolver. false: DNSReady says that a domain at the apex has no record."""
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.caCertificates) || self.url.startsWith('https://')",
+            "expected caCertificates with an https URL only",
+            lambda api: api.ca_certificates is None or api.url.startswith("https://"),
+            field=".caCertificates",
+        ),
+    )
 
 
 class ExistingRecords(StrEnum):
@@ -167,6 +212,8 @@ class DnsConfig(ApiModel):
     """In Route 53."""
     rfc2136: Rfc2136 | None = None
     """On a DNS server that accepts dynamic updates."""
+    powerdns: PowerDns | None = None
+    """In PowerDNS."""
     existing_records: ExistingRecords = ExistingRecords.KEEP
     """What the provider does if a domain has other records that it did not make. Keep: it leaves them, and
     DNSReady lists them. ReplaceIfConfirmed: it replaces them, except those of another namespace, once the
@@ -175,9 +222,9 @@ class DnsConfig(ApiModel):
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "has(self.route53) != has(self.rfc2136)",
-            "expected exactly one of route53 and rfc2136",
-            lambda dns: (dns.route53 is None) != (dns.rfc2136 is None),
+            "[has(self.route53), has(self.rfc2136), has(self.powerdns)].filter(given, given).size() == 1",
+            "expected exactly one of route53, rfc2136 and powerdns",
+            lambda dns: [dns.route53, dns.rfc2136, dns.powerdns].count(None) == 2,
         ),
     )
 
@@ -190,8 +237,9 @@ class ProviderConfigSpec(ApiModel):
 
     credentials: base.Credentials
     """The base credentials. From a Secret, the environment or a file, they are an AWS shared credentials file
-    (profile `default`). A namespaced ProviderConfig may use only None and Secret, unless the provider runs
-    with --allow-namespaced-identity."""
+    (profile `default`). None is for a ProviderConfig that only writes DNS records outside of AWS. A
+    namespaced ProviderConfig may use only None and Secret, unless the provider runs with
+    --allow-namespaced-identity."""
     assume_role_chain: Annotated[
         tuple[AssumedRole, ...] | None, Field(max_length=8), Kube(list_type="atomic")
     ] = None
@@ -218,13 +266,27 @@ class ProviderConfigSpec(ApiModel):
     observes the resources, and their conditions show the changes that wait."""
     dns: DnsConfig | None = None
     """Where the provider writes records for resources whose `dns.configRef` names this ProviderConfig. Unset:
-    it writes none."""
+    it writes none. A namespaced ProviderConfig may name a DNS server, by rfc2136 or powerdns, that the
+    provider's flag --namespaced-dns-servers has; with --allow-namespaced-identity, any."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "!has(self.webIdentity) || self.credentials.source in ['None', 'InjectedIdentity']",
             "expected None or InjectedIdentity with webIdentity",
             lambda spec: spec.web_identity is None or spec.credentials.source in _WITHOUT_BASE,
+            field=".credentials.source",
+        ),
+        Rule(
+            "!has(self.dns) || !has(self.dns.route53) || self.credentials.source != 'None' || "
+            "has(self.webIdentity) || has(self.endpoint)",
+            "expected credentials of AWS with dns.route53, got source None",
+            lambda spec: (
+                spec.dns is None
+                or spec.dns.route53 is None
+                or spec.credentials.source is not CredentialsSource.NONE
+                or spec.web_identity is not None
+                or spec.endpoint is not None
+            ),
             field=".credentials.source",
         ),
     )

@@ -33,6 +33,8 @@ from provider import installation, options, waiting
 from provider.admission import rules
 from provider.admission.facts import KnownFacts, does_not_exist
 from provider.admission.rules import Facts
+from provider.cloudfront.account import dns_servers
+from provider.cloudfront.account.dns_servers import Allowed, DnsServers
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
@@ -62,7 +64,7 @@ __all__ = ["main"]
 
 _log = structlog.get_logger("provider.main")
 
-_SECRETS = ("credentials.secretRef", "dns.rfc2136.tsigSecretRef")
+_SECRETS = ("credentials.secretRef", *(each.path for each in dns_servers.SECRETS))
 """Fields in which ProviderConfigs refer to Secrets."""
 
 _ANNOTATIONS = {
@@ -123,6 +125,7 @@ def wire(
         wake=waking(tenants, groups),
         mine=manager.mine if sharded else None,
     )
+    servers = DnsServers(clock, Allowed(policy.namespaced_dns_servers, all=policy.allow_namespaced_identity))
     waiters: list[waiting.Waiter] = []
     configs_of: dict[str, ProviderConfigs] = {}
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees
@@ -162,6 +165,7 @@ def wire(
             allow_namespaced_identity=policy.allow_namespaced_identity,
         )
         configs.on_removal(accounts.gone)
+        configs.on_removal(servers.gone)
         configs.on_appearance(accounts.back)
         configs_of[tree.tenant.api_version] = configs
         kinds_of_tree = (
@@ -182,6 +186,7 @@ def wire(
                 kept=kept,
                 shared_configs=shared_configs,
                 proofs=proofs,
+                servers=servers,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
             if controllers is tenants:

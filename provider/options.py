@@ -19,6 +19,7 @@ from edgetenants_runtime import logs, shards
 from edgetenants_runtime.admission.server import Certificate
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
+from provider.cloudfront.account.dns_servers import parse_servers
 from provider.cloudfront.domain import text_lookup
 from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS
@@ -93,6 +94,8 @@ class Policy:
     """Which domains need a proof, whatever the specs say."""
     resolvers: tuple[tuple[str, int], ...] = ()
     """Addresses and ports of the resolvers for proofs; empty: those of the system."""
+    namespaced_dns_servers: frozenset[tuple[str, int]] = frozenset()
+    """Hosts and ports of the DNS servers that namespaced configs may name."""
 
 
 class Command(click.Command):
@@ -117,6 +120,13 @@ class _Option(click.Option):
     def __init__(self, *args: Any, section: Section, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.section = section
+
+
+def _servers(given: str) -> frozenset[tuple[str, int]]:
+    try:
+        return parse_servers([each.strip() for each in given.split(",") if each.strip()])
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _flag(section: Section, *names: str, says: str, **how: Any) -> click.Option:
@@ -237,7 +247,17 @@ _FLAGS: Final = (
         Section.WRITING,
         "--allow-namespaced-identity",
         is_flag=True,
-        says="Allow namespaced ProviderConfigs to use the provider's own identity and to set endpoints.",
+        says="Allow namespaced ProviderConfigs to use the provider's own identity, and to set endpoints and "
+        "any DNS server.",
+    ),
+    _flag(
+        Section.WRITING,
+        "--namespaced-dns-servers",
+        metavar="HOST:PORT,...",
+        default="",
+        callback=lambda _context, _parameter, given: _servers(given),
+        says="DNS servers, by rfc2136 or powerdns, that namespaced ProviderConfigs may name, written as they "
+        "write them. Without it, they may name none.",
     ),
     _flag(
         Section.ELECTION,
@@ -431,6 +451,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         check_seconds=given["deep_check_interval"],
         proof=Rules(given["require_domain_proof"], given["domain_proof_exempt"]),
         resolvers=given["dns_resolvers"],
+        namespaced_dns_servers=given["namespaced_dns_servers"],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["DnsError", "Failure"]
+__all__ = ["DnsError", "Failure", "Unreachable"]
 
 
 class Failure(Enum):
@@ -36,3 +36,7 @@ class DnsError(Exception):
         self.failure = failure
         self.after = after
         self.ticket = ticket
+
+
+class Unreachable(DnsError):  # noqa: N818 - what is true of the service
+    """No connection was made, or no answer came in time: other requests would wait as long."""

@@ -9,12 +9,14 @@ beside a CNAME. A read of one name does not show records that are disabled; a re
 replaces them.
 
 A change counts as served when it is written: the API does not tell of secondaries. An alias is a record of
-the type ALIAS; PowerDNS answers it only with the settings `expand-alias` and `resolver`.
+the type ALIAS; PowerDNS answers it only with the settings `expand-alias` and `resolver`, so the store makes
+one only where it is said that they are set.
 """
 
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,11 +27,11 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 
 from edgetenants_runtime import deadline
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.expectations import differs_after, differs_before
 from provider.dns.rdata import name_of, rdataset_of, rdataset_of_texts, record_set
 from provider.dns.records import RecordSet, Zone, normal
-from provider.dns.store import Change, Found, Written
+from provider.dns.store import Change, Found, Written, no_alias
 
 __all__ = ["Api", "PowerDnsStore"]
 
@@ -68,18 +70,26 @@ class Api:
 class PowerDnsStore:
     """One PowerDNS API. Thread-safe."""
 
-    def __init__(self, api: Api, *, zones: Sequence[str] = (), ca_file: str | None = None) -> None:
+    def __init__(
+        self, api: Api, *, zones: Sequence[str] = (), authorities: str | None = None, has_alias: bool = True
+    ) -> None:
         """Connects to nothing yet.
 
         Args:
             api: where it is, and its key.
             zones: names of the zones that the provider may write to; empty for all primary zones.
-            ca_file: certificate authorities for https, as a PEM file; None for those of the system.
+            authorities: certificates of authorities for https, in PEM; None for those of the system.
+            has_alias: whether the server answers records of type ALIAS.
+
+        Raises:
+            ValueError: the authorities are no certificates.
         """
         self._base = f"{api.url.rstrip('/')}/api/v1/servers/{quote(api.server, safe='')}"
         self._key = api.key
         self._zones = frozenset(map(normal, zones))
-        self._http = urllib3.PoolManager(num_pools=1, maxsize=_CONNECTIONS, retries=False, ca_certs=ca_file)
+        self._has_alias = has_alias
+        tls: dict[str, Any] = {"ssl_context": _context(authorities)} if authorities else {}
+        self._http = urllib3.PoolManager(num_pools=1, maxsize=_CONNECTIONS, retries=False, **tls)
 
     def zone_of(self, domain: str) -> Zone | None:
         """Return the zone with the longest name, asking for each name from the domain upwards."""
@@ -115,8 +125,14 @@ class PowerDnsStore:
         return True
 
     def apex(self, domain: str, target: str, ttl: int) -> tuple[RecordSet, ...]:
-        """Return an ALIAS record."""
+        """Return an ALIAS record, or refuse."""
+        if not self._has_alias:
+            raise no_alias(domain)
         return (RecordSet(domain, "ALIAS", (target,), ttl, alias=True),)
+
+    def close(self) -> None:
+        """Close idle connections. Running requests finish."""
+        self._http.clear()
 
     def __str__(self) -> str:
         return f"PowerDNS {self._base}"
@@ -185,10 +201,11 @@ class PowerDnsStore:
                 # One that was read to its end is in the pool again; any other must not be reused.
                 answer.close()
         except (NewConnectionError, ConnectTimeoutError) as error:
-            raise DnsError(Failure.LATER, f"{self}: {doing}: no connection: {self._clean(error)}") from error
+            words = f"{self}: {doing}: no connection: {self._clean(error)}"
+            raise Unreachable(Failure.LATER, words) from error
         except (HTTPError, OSError) as error:
             unclear = Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
-            raise DnsError(unclear, f"{self}: {doing}: no answer: {self._clean(error)}") from error
+            raise Unreachable(unclear, f"{self}: {doing}: no answer: {self._clean(error)}") from error
 
     def _parsed(self, data: bytes, doing: str) -> Any:
         try:
@@ -206,6 +223,13 @@ class PowerDnsStore:
     def _clean(self, words: object) -> str:
         text = str(words)
         return (text.replace(self._key, "***") if self._key else text)[:_WORDS]
+
+
+def _context(authorities: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cadata=authorities)
+    except ssl.SSLError as error:
+        raise ValueError(f"expected certificates in PEM, got something else: {error.reason}") from error
 
 
 def _rrsets(change: Change) -> list[dict[str, Any]]:

@@ -12,11 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from provider.dns.errors import DnsError
+from provider.dns.errors import DnsError, Failure
 from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet, Zone
 
-__all__ = ["Change", "Found", "KnowsMarks", "RecordStore", "WritesTogether", "Written", "marked", "write_all"]
+__all__ = [
+    "Change",
+    "Found",
+    "KnowsMarks",
+    "RecordStore",
+    "WritesTogether",
+    "Written",
+    "marked",
+    "no_alias",
+    "write_all",
+]
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,16 @@ class KnowsMarks(Protocol):
         """Return the domains whose ownership record names this resource, as far as is known without a
         request. Others may exist, and one of these may have another owner by now."""
         ...
+
+
+def no_alias(domain: str) -> DnsError:
+    """Return the error for an apex, where the service has no records for that."""
+    return DnsError(
+        Failure.REFUSED,
+        f"domain {domain}: this DNS service has no alias at the apex of a zone, where DNS allows no CNAME "
+        "(RFC 1034, section 3.6.2). Use a name below it, such as www, or a DNS service with alias records "
+        "for the zone",
+    )
 
 
 def marked(store: object, owner: Owner) -> frozenset[str]:

@@ -220,6 +220,7 @@ class ProviderConfigs:
         if self._restrictions is not None:
             self._restrictions.check(ref, spec)
         credentials = self._loader.load(ref, spec.get("credentials") or {})
+        secrets = self._loader.secrets(ref, spec, use.secrets)
         if not mr.deleted:
             # Do not recreate the usage of a resource that is being deleted: the garbage collector has just
             # removed it, and would wait for it.
@@ -233,6 +234,7 @@ class ProviderConfigs:
             source=str(source),
             credentials=credentials,
             annotations=config["metadata"].get("annotations") or {},
+            secrets=secrets,
         )
 
     def report(self, config: ResolvedConfig, fields: Mapping[str, Any]) -> None:

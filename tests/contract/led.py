@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -146,9 +147,15 @@ class Led(Reconciled):
 
 
 def led(
-    aws: Emulated, service: Any, *domains: str, name: str = "acme", namespace: str = "shop", **asked: Any
+    aws: Emulated,
+    service: Any,
+    *domains: str,
+    name: str = "acme",
+    namespace: str = "shop",
+    made: Callable[..., Led] = Led,
+    **asked: Any,
 ) -> Led:
-    """A tenant with these domains."""
+    """A tenant with these domains; `made` makes it."""
     obj = managed(
         {
             "distributionId": DISTRIBUTION,
@@ -161,4 +168,4 @@ def led(
         annotations={"crossplane.io/external-name": f"{namespace}.{name}"},
     )
     obj["metadata"] |= {"name": name, "namespace": namespace}
-    return Led(aws, service, obj)
+    return made(aws, service, obj)

@@ -61,6 +61,31 @@ def admins(team: Team, *arguments: str) -> Object:
     return found
 
 
+# What a config of a namespace names as DNS server, and the field that the refusal names.
+INSIDE: dict[str, tuple[Object, str]] = {
+    "updates": (
+        {"rfc2136": {"server": "127.0.0.1", "tsigSecretRef": {"name": "tsig"}}},
+        "spec.dns.rfc2136.server",
+    ),
+    "api": (
+        {"powerdns": {"url": "http://169.254.169.254", "apiKeySecretRef": {"name": "tsig", "key": "secret"}}},
+        "spec.dns.powerdns.url",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", INSIDE)
+def test_a_config_names_no_dns_server_that_is_not_allowed(teams: Teams, case: str) -> None:
+    red = teams.red
+    dns, field = INSIDE[case]
+    key = {"name": "key", "secret": "c2VjcmV0", "credentials": "x"}
+    red.apply({**secret(red, "tsig", "x"), "stringData": key})
+    red.apply(red.config(case, {"credentials": {"source": "None"}, "dns": dns}))
+    red.apply(red.tenant(f"dns-{case}", forProvider={"dns": {"configRef": using(case)}}))
+    where = f"ProviderConfig {red.namespace}/{case}: {field}: "
+    red.told(f"dns-{case}", where, "--namespaced-dns-servers", type_="DNSReady")
+
+
 @pytest.mark.parametrize("case", REACHING_OUT)
 def test_a_config_does_not_reach_beyond_its_namespace(teams: Teams, case: str) -> None:
     red = teams.red

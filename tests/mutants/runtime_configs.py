@@ -4,6 +4,30 @@ from tests.mutants.mutation import Mutation
 
 CONFIGS = (
     Mutation(
+        "a Secret is needed without a reference to one",
+        "config/credentials.py",
+        "            if selector := _at(spec, field.path):\n",
+        "            if (selector := _at(spec, field.path)) is not None:\n",
+        "configs for Route 53 need a key of TSIG",
+        ("config/test_other_secrets.py",),
+    ),
+    Mutation(
+        "a Secret of another namespace is read beside the credentials",
+        "config/credentials.py",
+        'ObjectKey(ref.namespace or selector.get("namespace") or "", selector.get("name") or "")',
+        'ObjectKey(selector.get("namespace") or ref.namespace or "", selector.get("name") or "")',
+        "a team uses the key of another one",
+        ("config/test_other_secrets.py",),
+    ),
+    Mutation(
+        "an unusable Secret is kept",
+        "config/credentials.py",
+        "    secrets.forget(key)\n",
+        "    pass\n",
+        "a corrected Secret takes effect a minute later",
+        ("config/test_other_secrets.py", "config/test_credentials.py"),
+    ),
+    Mutation(
         "a release that hangs is waited for without an end",
         "config/controller.py",
         "self.releases.shared(key, *secrets, timeout=self.RELEASE_SECONDS)",

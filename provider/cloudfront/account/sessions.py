@@ -146,7 +146,7 @@ class Account:
     swept: Swept | None = field(repr=False, default=None)
     """What the lists of the account show this caller; None if they are not swept."""
     records: Records | None = field(repr=False, default=None)
-    """The DNS service that the config names; None if it names none."""
+    """Route 53, if the config names it; see dns_servers.py for other DNS services."""
 
     def close(self) -> None:
         """Close idle connections. Running calls finish."""
@@ -467,6 +467,7 @@ class Accounts:
 
     def _open(self, config: ResolvedConfig) -> Account:
         spec = _spec(config)
+        _check_credentials(config, spec)
         hooks = Hooks(self._pace(), self.instruments.calls, config.uid)
         hooks.on_stale = lambda: self._forget(config.uid, hooks)
         renewed = RenewedCredentials(hooks.on_stale)
@@ -490,7 +491,8 @@ class Accounts:
         of_sts = {**options, "config": options["config"].merge(_OF_STS)}
         sts: Any = LateClient(lambda: watched(again().client("sts", **of_sts)))
         # Route 53 has one endpoint for all regions, too.
-        route53 = [LateClient(lambda: watched(again().client("route53", **of_acm)))] if spec.dns else []
+        named = spec.dns is not None and spec.dns.route53 is not None
+        route53 = [LateClient(lambda: watched(again().client("route53", **of_acm)))] if named else []
         calls = CloudFrontCalls(cloudfront, acm, sts)
         caller = _caller(calls, config, spec)
         # It is asked once.
@@ -509,7 +511,7 @@ class Accounts:
             hooks=hooks,
             clients=(cloudfront, acm, sts, *route53),
             swept=self._swept(config, spec, caller, shared, calls),
-            records=record_stores.of(spec, [Route53Calls(each) for each in route53], self.clock),
+            records=record_stores.of_route53(spec, [Route53Calls(each) for each in route53], self.clock),
         )
 
     def _swept(
@@ -660,6 +662,17 @@ def _spec(config: ResolvedConfig) -> ProviderConfigSpec:
         return parse(ProviderConfigSpec, dict(config.spec), root="spec")
     except InvalidInput as error:
         raise ExternalError(f"{config.key}: {error}", retry=Retry.poll()) from error
+
+
+def _check_credentials(config: ResolvedConfig, spec: ProviderConfigSpec) -> None:
+    """AWS refuses requests without a signature in words of its own."""
+    of_dns = spec.dns is not None and spec.dns.route53 is None
+    if of_dns and config.source == CredentialsSource.NONE and not (spec.web_identity or spec.endpoint):
+        raise ExternalError(
+            f"{config.key}: spec.credentials: expected credentials of AWS, got source None; this "
+            f"{config.key.kind} is for DNS records only",
+            retry=Retry.poll(),
+        )
 
 
 def _options(config: ResolvedConfig, spec: ProviderConfigSpec) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from edgetenants_runtime.config.resolved import ConfigResolver, ConfigUse, Resol
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
+from provider.cloudfront.account import dns_servers
+from provider.cloudfront.account.dns_servers import DnsServers
+from provider.cloudfront.account.record_stores import Records
 from provider.cloudfront.account.sessions import Account, Accounts
 from provider.cloudfront.aws.hooks import UNKNOWN_ACCOUNT
 from provider.cloudfront.clients.connection_group import GroupClient
@@ -56,7 +59,7 @@ def _dns_config(mr: Managed) -> ProviderConfigKey | None:
     return Managed({**mr.raw, "spec": {"providerConfigRef": ref}}).provider_config_ref
 
 
-DNS_CONFIG: Final = ConfigUse("spec.forProvider.dns.configRef", _dns_config, "dns")
+DNS_CONFIG: Final = ConfigUse("spec.forProvider.dns.configRef", _dns_config, "dns", dns_servers.SECRETS)
 """The provider config whose `dns` has the zones of a tenant's records."""
 
 SharedConfigs = Callable[[], Iterable[Mapping[str, Any]] | None]
@@ -81,12 +84,13 @@ class _Connector:
         kept: KeptDomains = NOTHING,
         shared_configs: SharedConfigs = lambda: (),
         proofs: DomainProofs | None = None,
+        servers: DnsServers | None = None,
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
         kinds, `config_of` the provider config of one (None: nothing holds it back). `kept` records which
         namespace has which domain and name. `shared_configs` are the provider configs that all namespaces can
-        use. `proofs` proves domains (None: with the resolvers of the system). The rest are the
-        provider's flags."""
+        use. `proofs` proves domains (None: with the resolvers of the system). `servers` are the DNS
+        servers of all connectors. The rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -99,6 +103,7 @@ class _Connector:
         self._kept = kept
         self._shared_configs = shared_configs
         self._proofs = proofs or DomainProofs(accounts.clock, Resolvers())
+        self._servers = servers or DnsServers(accounts.clock)
         self._delays = RetryDelays(poll_seconds)
 
     def woken(self, uid: str) -> None:
@@ -152,7 +157,7 @@ class _Connector:
                 drift_policy=self._drift_policy,
                 poll_seconds=self._poll_seconds,
                 confirmed=config.annotations.get(CONFIRM_ANNOTATION, ""),
-                frozen=self._frozen(mr, account, key),
+                frozen=self._frozen(mr, key, is_frozen=account.frozen),
             ),
         )
 
@@ -163,26 +168,29 @@ class _Connector:
             return NOT_ASKED
         try:
             config = self._configs.resolve(mr, DNS_CONFIG)
-            account = self._accounts.of(config)
+            found = self._service(config)
         except (ExternalError, NotYet) as error:
             return RecordsAccess(problem=error.message)
-        self._configs.report(config, _found(account))
-        key, found = str(config.key), account.records
+        key = str(config.key)
         if found is None:
             words = f"{key}: spec.dns: expected a DNS service, got none"
-            return RecordsAccess(problem=words, is_nowhere=True)
-        if found.store is None:
-            words = f"{key}: spec.dns: this version of the provider writes records to Route 53 only"
             return RecordsAccess(problem=words, is_nowhere=True)
         return RecordsAccess(
             store=found.store,
             config=key,
-            frozen=self._frozen(mr, account, key),
+            frozen=self._frozen(mr, key, is_frozen=found.frozen),
             owner=Owner.of(self._installation, namespace_of(mr), f"{mr.kind}/{mr.external_name}"),
             ttl=int(asked.get("ttlSeconds") or DEFAULT_TTL),
             may_replace=found.may_replace,
             tickets=found.tickets,
         )
+
+    def _service(self, config: ResolvedConfig) -> Records | None:
+        if dns_servers.is_named_by(config):
+            return self._servers.of(config)
+        account = self._accounts.of(config)
+        self._configs.report(config, _found(account))
+        return account.records
 
     def _answers_are_proof(self, config: ResolvedConfig) -> bool:
         """Whether what answers at the config's endpoint says who has a domain. A domain is unique in AWS, and
@@ -221,10 +229,10 @@ class _Connector:
         metrics, clock = self._accounts.instruments.tenants, self._accounts.clock
         return MetricsClient(client, metrics, account.id or UNKNOWN_ACCOUNT, clock)
 
-    def _frozen(self, mr: Managed, account: Account, config: str) -> str:
+    def _frozen(self, mr: Managed, config: str, *, is_frozen: bool) -> str:
         if self._read_only:
             return "the provider runs with --read-only"
-        if account.frozen:
+        if is_frozen:
             return f"spec.writes of {config} is Frozen"
         return f"the annotation {DRY_RUN_ANNOTATION} is set" if is_dry_run(mr) else ""
 

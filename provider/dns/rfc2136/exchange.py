@@ -21,7 +21,7 @@ import dns.tsig
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.rdata import name_of
 
 __all__ = ["ALGORITHMS", "Connection", "Exchange", "Key", "Refusal", "Server"]
@@ -115,7 +115,7 @@ class Exchange:
         try:
             opened = socket.create_connection(address, timeout=_seconds(_STEP_SECONDS))
         except (OSError, UnicodeError) as error:
-            raise DnsError(Failure.LATER, f"{self}: no connection: {_words(error)}") from error
+            raise Unreachable(Failure.LATER, f"{self}: no connection: {_words(error)}") from error
         with opened:
             yield Connection(str(self), opened, self._key, self._clock)
 
@@ -165,7 +165,8 @@ class Connection:
             if error.failure is Failure.CHANGED:
                 return False
             failure = Failure.LATER if error.failure is Failure.UNCERTAIN else error.failure
-            raise DnsError(failure, str(error), after=error.after) from error
+            kind = Unreachable if isinstance(error, Unreachable) else DnsError
+            raise kind(failure, str(error), after=error.after) from error
         return True
 
     def _exchanged(
@@ -179,7 +180,7 @@ class Connection:
             (size,) = struct.unpack("!H", self._received(2, end))
             data = self._received(size, end)
         except OSError as error:
-            raise DnsError(unanswered, f"{self._name}: {doing}: no answer: {_words(error)}") from error
+            raise Unreachable(unanswered, f"{self._name}: {doing}: no answer: {_words(error)}") from error
         return self._read(message, data, doing, unanswered)
 
     def _wire(self, message: dns.message.Message, doing: str) -> bytes:

@@ -33,7 +33,7 @@ from provider.dns.records import RecordSet, Zone, is_within, longest_match, norm
 from provider.dns.rfc2136 import messages, serving
 from provider.dns.rfc2136.exchange import Connection, Exchange, Key, Refusal, Server
 from provider.dns.rfc2136.serving import Mark, Resolve
-from provider.dns.store import Change, Found, Written
+from provider.dns.store import Change, Found, Written, no_alias
 
 __all__ = ["NameServers", "Rfc2136Store"]
 
@@ -122,11 +122,7 @@ class Rfc2136Store:
 
     def apex(self, domain: str, target: str, ttl: int) -> tuple[RecordSet, ...]:  # noqa: ARG002
         """Refuse: DNS has no record that leads the apex of a zone to a name."""
-        raise DnsError(
-            Failure.REFUSED,
-            f"domain {domain} is the apex of its zone, where DNS allows no CNAME (RFC 1034, section 3.6.2). "
-            "Use a name below it, such as www, or a DNS service with alias records for the zone",
-        )
+        raise no_alias(domain)
 
     def _read_back(self, connection: Connection, zone: Zone, change: Change) -> Written:
         found = Found({name: _read(connection, zone, name) for name in sorted(change.names)})

@@ -24,10 +24,10 @@ from typing import Final
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, Stopwatch
 from provider.dns.errors import DnsError, Failure
+from provider.dns.mark_index import MarkIndex
 from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet
 from provider.dns.route53.calls import ListedZone, ZoneCalls
-from provider.dns.route53.mark_index import MarkIndex
 from provider.dns.store import Change, Found
 
 __all__ = ["ZoneViews"]

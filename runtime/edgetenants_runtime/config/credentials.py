@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.config.held_secrets import HeldSecrets
+from edgetenants_runtime.config.resolved import SecretField
 from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.kube.errors import KubeError, NotFound
 from edgetenants_runtime.managed import ObjectKey, ProviderConfigKey
@@ -57,32 +58,55 @@ class CredentialLoader:
             case _:
                 return None
 
+    def secrets(
+        self, ref: ProviderConfigKey, spec: Mapping[str, Any], fields: Iterable[SecretField]
+    ) -> dict[str, Mapping[str, bytes]]:
+        """The values of other Secrets of a config, by path and key, where the spec refers to one. Raises
+        ExternalError that names the field."""
+        found: dict[str, Mapping[str, bytes]] = {}
+        for field in fields:
+            if selector := _at(spec, field.path):
+                keys = field.keys or (str(selector.get("key") or ""),)
+                where = f"{ref}: spec.{field.path}"
+                found[field.path] = self._values(where, secret_key(ref, selector), keys, field.optional)
+        return found
+
     def _from_secret(self, ref: ProviderConfigKey, selector: Mapping[str, str]) -> bytes:
         key, name = secret_key(ref, selector), selector.get("key") or ""
-        field = f"{ref}: spec.credentials.secretRef"
+        return self._values(f"{ref}: spec.credentials.secretRef", key, (name,))[name]
+
+    def _values(
+        self, field: str, key: ObjectKey, names: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> Mapping[str, bytes]:
         if not key.name or not key.namespace:
             raise ExternalError(f"{field}: name and namespace are required", retry=Retry.poll())
-        value = self._value(field, key, name)
+        stored = self._read(field, key, (*names, *optional))
+        # A reference to one key has it in its field `key`.
+        field = f"{field}.key" if len(names) == 1 else field
+        values = {name: stored[name] for name in names}
+        values |= {name: stored[name] for name in optional if stored[name] is not None}
+        return {name: self._decoded(field, key, name, value) for name, value in values.items()}
+
+    def _decoded(self, field: str, key: ObjectKey, name: str, value: str | None) -> bytes:
+        if value is None:
+            raise _unusable(self._secrets, f"{field}: Secret {key} has no key {name!r}", key)
         try:
             content = base64.b64decode(value, validate=True)
         except binascii.Error:
             raise _unusable(self._secrets, f"{field}: Secret {key} has invalid base64", key) from None
         if not content.strip():
-            raise _unusable(self._secrets, f"{field}.key: Secret {key} has no value for {name!r}", key)
+            raise _unusable(self._secrets, f"{field}: Secret {key} has no value for {name!r}", key)
         return content
 
-    def _value(self, field: str, key: ObjectKey, name: str) -> str:
+    def _read(self, field: str, key: ObjectKey, names: tuple[str, ...]) -> Mapping[str, str | None]:
         try:
-            value = self._secrets.values(key, (name,))[name]
+            return self._secrets.values(key, names)
         except NotFound:
             raise ExternalError(f"{field}: Secret {key} does not exist") from None
         except KubeError as error:
             if error.transient:
                 raise
             raise ExternalError(f"{field}: {error}") from error
-        if value is None:
-            raise _unusable(self._secrets, f"{field}.key: Secret {key} has no key {name!r}", key)
-        return value
 
     def _from_environment(self, ref: ProviderConfigKey, name: str) -> bytes:
         field = f"{ref}: spec.credentials.env.name: the provider's process has"

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
 
-__all__ = ["PRIMARY", "ConfigResolver", "ConfigUse", "ResolvedConfig"]
+__all__ = ["PRIMARY", "ConfigResolver", "ConfigUse", "ResolvedConfig", "SecretField"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,21 @@ class ResolvedConfig:
     """The content of the source; None for the sources None and InjectedIdentity."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of the config object, such as a confirmation. Changing one requeues no resource."""
+    secrets: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict, repr=False)
+    """Other Secrets of the config, as the use needs them: by the path of the reference below spec, then by
+    key."""
+
+
+@dataclass(frozen=True)
+class SecretField:
+    """A reference of a config to a Secret, beside its credentials."""
+
+    path: str
+    """Below spec, such as `dns.rfc2136.tsigSecretRef`. Nothing is read if the spec does not have it."""
+    keys: tuple[str, ...] = ()
+    """Keys that the Secret must have. Empty: the one that the reference names in `key`."""
+    optional: tuple[str, ...] = ()
+    """Keys that it may have."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,9 @@ class ConfigUse:
     suffix: str = ""
     """Distinguishes the usages of this way: they are named `<uid>-<suffix>`. "" for the usage that every
     resource has."""
+    secrets: tuple[SecretField, ...] = ()
+    """What this use reads beside the credentials. `ConfigKinds.secret_paths` must have the paths, too: a
+    change of such a Secret then requeues the users of the config."""
 
 
 PRIMARY: Final = ConfigUse("spec.providerConfigRef", lambda mr: mr.provider_config_ref)
@@ -49,7 +67,8 @@ class ConfigResolver(Protocol):
     """Finds the provider config that a managed resource names."""
 
     def resolve(self, mr: Managed, use: ConfigUse = PRIMARY) -> ResolvedConfig:
-        """The config, with its credentials loaded and its usage by this resource recorded.
+        """The config, with its credentials and the Secrets of this use loaded, and its usage by this resource
+        recorded.
 
         Raises ExternalError that names the field at fault. The resource is requeued when a missing config is
         created.

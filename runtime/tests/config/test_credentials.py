@@ -98,7 +98,7 @@ def test_credentials_that_cannot_be_loaded(credentials: dict[str, Any], message:
         ({"other": "eA=="}, ".key: Secret sys/aws has no key 'creds'"),
         ({"creds": ""}, ".key: Secret sys/aws has no value for 'creds'"),
         ({"creds": encoded(b" \n")}, ".key: Secret sys/aws has no value for 'creds'"),
-        ({"creds": "no base64!"}, ": Secret sys/aws has invalid base64"),
+        ({"creds": "no base64!"}, ".key: Secret sys/aws has invalid base64"),
     ],
 )
 def test_a_secret_that_cannot_be_used_is_read_again_at_once(data: dict[str, str], message: str) -> None:

@@ -67,6 +67,11 @@ def plan(**fields: Any) -> dict[str, Any]:
     return {"plans": {"standard": {"distributionId": "E1EDGETENANTS", **fields}}}
 
 
+_ONE_SERVICE = "expected exactly one of route53, rfc2136 and powerdns"
+_POWERDNS = {
+    "url": "http://pdns:8081",
+    "apiKeySecretRef": {"namespace": "dns", "name": "pdns", "key": "key"},
+}
 _MANAGED = {"validationTokenHost": "cloudfront"}
 _NO_ID = (
     "expected distributionId, distributionIdRef or distributionIdSelector here or in initProvider, "
@@ -232,12 +237,22 @@ CEL_CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "one DNS provider", CONFIGS, "expected exactly one of route53 and rfc2136",
-        config(dns={"route53": {}}), config(dns={"route53": {}, "rfc2136": {"server": "10.0.0.1"}}),
+        "one DNS provider", CONFIGS, _ONE_SERVICE,
+        config(dns={"powerdns": _POWERDNS}),
+        config(dns={"powerdns": _POWERDNS, "rfc2136": {"server": "10.0.0.1"}}),
     ),
     Case(
-        "some DNS provider", CONFIGS, "expected exactly one of route53 and rfc2136",
+        "some DNS provider", CONFIGS, _ONE_SERVICE,
         config(dns={"rfc2136": {"server": "10.0.0.1"}}), config(dns={}),
+    ),
+    Case(
+        "credentials for Route 53", CONFIGS, "expected credentials of AWS with dns.route53, got source None",
+        config(credentials={"source": "InjectedIdentity"}, dns={"route53": {}}), config(dns={"route53": {}}),
+    ),
+    Case(
+        "authorities for https", CONFIGS, "expected caCertificates with an https URL only",
+        config(dns={"powerdns": {**_POWERDNS, "url": "https://pdns:8081", "caCertificates": "PEM"}}),
+        config(dns={"powerdns": {**_POWERDNS, "caCertificates": "PEM"}}),
     ),
     # TenantClaim
     Case(

@@ -333,7 +333,7 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
 
     class Configs:
         def on_removal(self, handler):
-            told_of_removals.append(handler.__name__)
+            told_of_removals.append(handler.__qualname__)
 
         def on_appearance(self, handler):
             assert handler.__name__ == "back"
@@ -373,7 +373,8 @@ def test_both_kinds_of_both_trees_are_managed(monkeypatch):
             (f"connectiongroups.{group}", GroupConnector),
         )
     ]
-    assert told_of_removals == ["gone", "gone"], "what a config of either tree sets goes with it"
+    removed = ["Accounts.gone", "DnsServers.gone"]
+    assert told_of_removals == removed * 2, "what a config of either tree sets goes with it"
 
 
 def test_a_bare_version_that_moves_is_no_drift():

@@ -214,6 +214,15 @@ def test_election_and_metrics_can_be_left_out():
     assert (settings.election, settings.metrics_port) == (None, None)
 
 
+def test_dns_servers_of_namespaces(monkeypatch):
+    assert options.policy(given(), "i").namespaced_dns_servers == frozenset()
+    found = options.policy(given("--namespaced-dns-servers=ns1.example.com:53, [::1]:8081"), "i")
+    assert found.namespaced_dns_servers == {("ns1.example.com", 53), ("::1", 8081)}
+    monkeypatch.setenv("EDGETENANTS_NAMESPACED_DNS_SERVERS", "ns1.example.com")
+    answer = CliRunner().invoke(main.main, [])
+    assert (answer.exit_code, "expected HOST:PORT, got 'ns1.example.com'" in answer.output) == (2, True)
+
+
 def test_the_help_has_every_flag_under_its_section():
     text = CliRunner().invoke(main.main, ["--help"]).output
     flags = [name for p in main.main.params if p.param_type_name == "option" for name in p.opts]

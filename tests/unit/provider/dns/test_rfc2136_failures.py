@@ -245,7 +245,8 @@ def test_a_change_that_is_too_large_for_a_message_is_refused():
 def test_the_apex_is_refused_with_what_to_do():
     store = Rfc2136Store(Server(HOST), KEY, clock=SystemClock(), name_servers=NameServers())
     with pytest.raises(
-        DnsError, match=r"example\.test is the apex of its zone, .* Use a name below it"
+        DnsError,
+        match=r"domain example\.test: this DNS service has no alias at the apex .* Use a name below it",
     ) as told:
         store.apex("example.test", "d1.cloudfront.net", 60)
     assert told.value.failure is Failure.REFUSED

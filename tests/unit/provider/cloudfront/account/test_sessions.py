@@ -703,3 +703,13 @@ class TestShards:
         account = accounts.of(config())
         accounts.check_mine(config(), account)
         accounts.check_mine(config(), replace(account, id=None))
+
+
+def test_a_config_for_dns_records_only_is_no_account(accounts):
+    dns = {"powerdns": {"url": "http://pdns", "apiKeySecretRef": {"namespace": "n", "name": "s", "key": "k"}}}
+    with pytest.raises(
+        ExternalError, match="got source None; this ClusterProviderConfig is for DNS records only"
+    ):
+        accounts.of(config(None, source="None", dns=dns))
+    accounts.of(config(None, source="None", dns=dns, endpoint={"url": "http://127.0.0.1:1"}))
+    assert accounts.of(config(dns=dns, uid="u2")).records is None

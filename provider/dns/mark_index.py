@@ -19,7 +19,7 @@ __all__ = ["MarkIndex"]
 
 
 class MarkIndex:
-    """Those of all zones of one provider config."""
+    """Those of all zones of one record store."""
 
     def __init__(self) -> None:
         self._domains: defaultdict[Owner, set[str]] = defaultdict(set)

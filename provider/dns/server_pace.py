@@ -1,0 +1,105 @@
+"""The pace of the requests to one DNS server, which all record stores of it share.
+
+A server that does not answer costs a worker some seconds for each request. So after a failure there is a
+pause, and all requests meanwhile fail at once; after it, one request tries again. A server that answers gets
+a few requests at a time, so it may be slow and delays only some workers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from edgetenants_runtime import deadline
+from edgetenants_runtime.clock import Clock
+from provider.dns.errors import DnsError, Failure, Unreachable
+
+__all__ = ["ServerPace"]
+
+_AT_ONCE: Final = 4
+"""Requests at the same time."""
+_TURN_SECONDS: Final = 5.0
+"""How long a worker waits for its turn; real time, as connections hang in real time."""
+_BUSY_AGAIN: Final = 2.0
+_FIRST_PAUSE: Final = 2.0
+_LONGEST_PAUSE: Final = 30.0
+_TRY_SECONDS: Final = 10.0
+"""How long others wait for the one request that tries a server again."""
+_SHORT: Final = 1.0
+"""A request with less time left than this says nothing about the server."""
+
+
+class ServerPace:
+    """The pace of one server. Thread-safe."""
+
+    def __init__(self, clock: Clock, name: str) -> None:
+        """`name` names the server in messages."""
+        self._clock, self._name = clock, name
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(_AT_ONCE)
+        self._pause = 0.0
+        self._until = float("-inf")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One request, or some in a row.
+
+        Raises:
+            DnsError: with LATER if the server did not answer a moment ago, or is busy. The block's own errors
+                pass.
+        """
+        with self._lock:
+            self._refuse()
+        if not self._turns.acquire(timeout=min(_TURN_SECONDS, deadline.remaining())):
+            words = f"{self._name}: {_AT_ONCE} other requests have no answer yet"
+            raise DnsError(Failure.LATER, words, after=_BUSY_AGAIN)
+        try:
+            # Again: the requests before this one may have had no answer.
+            with self.watched():
+                yield
+        finally:
+            self._turns.release()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """A request that takes no turn, as it also asks other servers.
+
+        Raises:
+            DnsError: as `turn`.
+        """
+        self._begin()
+        try:
+            yield
+        except Unreachable:
+            if deadline.remaining() > _SHORT:
+                self._failed()
+            raise
+        except DnsError:
+            self._answered()
+            raise
+        self._answered()
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._refuse()
+            if self._pause:
+                # This request tries; the others wait for what becomes of it.
+                self._until = self._clock.now() + _TRY_SECONDS
+
+    def _refuse(self) -> None:
+        """Call under the lock."""
+        left = self._until - self._clock.now()
+        if left > 0:
+            words = f"{self._name}: it did not answer; the next try is in {left:.0f} s"
+            raise DnsError(Failure.LATER, words, after=left)
+
+    def _failed(self) -> None:
+        with self._lock:
+            self._pause = min(_LONGEST_PAUSE, max(_FIRST_PAUSE, 2 * self._pause))
+            self._until = self._clock.now() + self._pause
+
+    def _answered(self) -> None:
+        with self._lock:
+            self._pause, self._until = 0.0, float("-inf")
