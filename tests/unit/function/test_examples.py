@@ -33,8 +33,8 @@ KINDS = {
 CLAIMS = {"TenantClaim", "XTenantClaim"}
 OTHERS = {
     "ClusterUsage",
-    "Composition",
     "CompositeResourceDefinition",
+    "Composition",
     "ConfigMap",
     "CustomerSite",
     "DeploymentRuntimeConfig",
@@ -43,6 +43,7 @@ OTHERS = {
     "ManagedResourceActivationPolicy",
     "Namespace",
     "Operation",
+    "Secret",
     "ValidatingWebhookConfiguration",
 }
 PACKAGES = {("pkg.crossplane.io/v1", kind) for kind in ("Configuration", "Function", "Provider")}
