@@ -351,3 +351,84 @@ class NeedsReviewReason(StrEnum):
     they stay. The platform team checks them, and removes them in AWS if they are not intended."""
     NOTHING_TO_REVIEW = "NothingToReview"
     """There is no longer anything to review."""
+
+
+class SourceConditionType(StrEnum):
+    """Condition types of TenantSource."""
+
+    READY = "Ready"
+    """The last read was complete, and every valid row has its object."""
+    SYNCED = "Synced"
+    """The table was read completely, and the objects were written."""
+    DEGRADED = "Degraded"
+    """Something needs attention; rows without a problem are not affected."""
+    SUSPENDED = "Suspended"
+    """The TenantSource reads and writes nothing, as requested."""
+
+
+class SourceReadyReason(StrEnum):
+    """Reasons of type Ready of a TenantSource."""
+
+    FOLLOWING = "Following"
+    """The objects follow the rows. No action is needed."""
+    IMPORTING = "Importing"
+    """Rows wait for their object, because of maxNew or maxNotLive; the message says which. Clears when they
+    are created."""
+    NOT_READ = "NotRead"
+    """The table could not be read completely, or the objects could not be written; Synced says why. The
+    objects stay as they are."""
+    SUSPENDED = "Suspended"
+    """`suspend: true` stops the TenantSource. To go on, its author sets it to false."""
+    DELETING = "Deleting"
+    """The TenantSource is being deleted, and its objects with it (onDelete Delete). Clears when they are
+    gone."""
+
+
+class SourceSyncedReason(StrEnum):
+    """Reasons of type Synced of a TenantSource."""
+
+    SYNCED = "Synced"
+    """The last read was complete. No action is needed."""
+    INVALID_SPEC = "InvalidSpec"
+    """The spec is invalid, or its template does not fit the kind; the message lists every problem. Nothing is
+    read or written. The author corrects it."""
+    UNREACHABLE = "Unreachable"
+    """The store does not answer. The owner of the store acts; the next read retries."""
+    ACCESS_DENIED = "AccessDenied"
+    """The store refuses the credentials, or the ServiceAccount may not read the ConfigMap or Secret. The
+    author or the platform team acts; the next read retries."""
+    INVALID_CONFIGURATION = "InvalidConfiguration"
+    """The store cannot be read as configured: for example, the ConfigMap or its key does not exist. The
+    author acts; the next read retries."""
+    INVALID_DATA = "InvalidData"
+    """The store's contents are not in the expected form. The owner of the table corrects them; the next read
+    retries."""
+    INCOMPLETE = "Incomplete"
+    """The read did not reach the end, so that nothing follows from it. The next read retries."""
+    WRITE_FAILED = "WriteFailed"
+    """The API server refused or did not answer a write; the message has its words. The next read retries."""
+    SUSPENDED = "Suspended"
+    """`suspend: true` stops the TenantSource. To go on, its author sets it to false."""
+
+
+class SourceDegradedReason(StrEnum):
+    """Reasons of type Degraded of a TenantSource."""
+
+    ROWS_INVALID = "RowsInvalid"
+    """Rows have a problem; status.problems lists them. Their objects keep the last good state. The owner of
+    the table corrects the rows; then this clears."""
+    REMOVAL_HELD = "RemovalHeld"
+    """Too many rows are gone at once, or all of them, which looks like an accident; none of their objects is
+    suspended or deleted. If it is not one, set the annotation edgetenants.io/confirm of the TenantSource to
+    the token of status.removal. This also clears when the rows are back."""
+    AS_EXPECTED = "AsExpected"
+    """Nothing needs attention."""
+
+
+class SourceSuspendedReason(StrEnum):
+    """Reasons of type Suspended of a TenantSource."""
+
+    MANUALLY_SUSPENDED = "ManuallySuspended"
+    """`suspend: true`. To go on, the author sets it to false."""
+    ACTIVE = "Active"
+    """The TenantSource reads its table."""

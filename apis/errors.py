@@ -73,6 +73,43 @@ def parse(model: type[Model], value: Any, root: str = "") -> Model:
         raise InvalidInput(tuple(_problem(model, each, root, suggested) for each in details)) from None
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One error in an object, with nothing of the object's values."""
+
+    location: tuple[str | int, ...]
+    """The path of the field, step by step."""
+    problem: Problem
+    """The same error for people who may see the values."""
+    expected: str
+    """What was expected, without any value."""
+    structural: bool
+    """A field is unknown or missing: no value of another field can correct that."""
+
+
+def findings(model: type[BaseModel], value: Any, root: str = "") -> tuple[Finding, ...]:
+    """All errors of `value` as `model`, for callers that must not show its values, or that know only some of
+    them. Empty if there are none. Only the names of JSON count, as for the API server."""
+    try:
+        model.model_validate(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        details = _causes(error.errors(include_url=False))
+        return tuple(_finding(model, each, root) for each in details)
+    return ()
+
+
+def _finding(model: type[BaseModel], detail: ErrorDetails, root: str) -> Finding:
+    unknown = detail["type"] == _UNKNOWN
+    shown_all = _problem(model, detail, root, frozenset({detail["loc"]}) if unknown else frozenset())
+    return Finding(detail["loc"], shown_all, _without_values(detail), unknown or detail["type"] == "missing")
+
+
+def _without_values(detail: ErrorDetails) -> str:
+    # A duplicate's message names it, and that of an unknown field's suggestion the fields.
+    fixed = {_UNKNOWN: "a known field", "duplicate": "no duplicates"}
+    return fixed.get(detail["type"]) or _expected(detail)
+
+
 def step(key: str | int) -> str:
     """One step of a path: `.name`, `[0]`, or `["a b"]` for a key that is not an identifier."""
     if isinstance(key, int):

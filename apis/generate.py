@@ -24,6 +24,7 @@ OWNED: Final = (
     "package/configuration-legacy",
     "package/crds",
     "package/crds-legacy",
+    "package/crds-sources",
     "package/input",
     "package/xrds",
     "docs/reference",
@@ -48,6 +49,7 @@ def _crd_files() -> dict[str, str]:
     files |= {
         f"package/crds-legacy/{_file_name(kind)}": crds.crd(kind) for kind in kinds.LEGACY_PROVIDER_KINDS
     }
+    files[f"package/crds-sources/{_file_name(kinds.TENANT_SOURCE)}"] = crds.crd(kinds.TENANT_SOURCE)
     for kind in (kinds.TENANT_PLANS, kinds.TENANT_REPORT):
         files[f"package/input/{_file_name(kind)}"] = crds.crd(kind)
     return {path: _yaml(manifest) for path, manifest in files.items()}

@@ -19,6 +19,7 @@ from .references import tenant_references
 from .tenantclaim import TenantClaimSpec, TenantClaimStatus
 from .tenantplans import TenantPlans
 from .tenantreport import TenantReport
+from .tenantsource import TenantSourceSpec, TenantSourceStatus
 
 VERSION: Final = "v1alpha1"
 
@@ -309,6 +310,27 @@ LEGACY_TENANT_CLAIM: Final = Kind(
     short_names=("xtc",),
     categories=("edgetenants",),
     columns=_CLAIM_COLUMNS,
+)
+
+TENANT_SOURCE: Final = Kind(
+    group=PLATFORM_GROUP,
+    kind="TenantSource",
+    plural="tenantsources",
+    scope=Scope.NAMESPACED,
+    description="A TenantSource is a table of customers whose rows become claims or managed resources.",
+    spec=TenantSourceSpec,
+    status=TenantSourceStatus,
+    short_names=("tsrc",),
+    categories=("edgetenants",),
+    columns=(
+        Column("ROWS", ".status.rows", "integer"),
+        Column("LIVE", ".status.live", "integer"),
+        Column("INVALID", ".status.invalid", "integer"),
+        _condition("SYNCED", "Synced"),
+        _AGE,
+        _condition("REASON", "Synced", "reason", 1),
+        _condition("MESSAGE", "Synced", "message", 1),
+    ),
 )
 
 PROVIDER_KINDS: Final = (

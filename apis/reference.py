@@ -28,6 +28,7 @@ _BOTH: Final = "DistributionTenant, ConnectionGroup"
 _TENANT: Final = "DistributionTenant"
 _CLAIM: Final = "TenantClaim"
 _CHANGING: Final = "TenantClaim, DistributionTenant, ConnectionGroup"
+_SOURCE: Final = "TenantSource"
 _CONFIGS: Final = "ProviderConfig, ClusterProviderConfig"
 
 REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
@@ -47,6 +48,10 @@ REASONS: Final[tuple[tuple[str, StrEnum, tuple[type[StrEnum], ...]], ...]] = (
     (_CLAIM, conditions.ClaimConditionType.SUSPENDED, (conditions.SuspendedReason,)),
     (_CLAIM, conditions.ClaimConditionType.BLOCKED, (conditions.BlockedReason,)),
     (_CLAIM, conditions.ClaimConditionType.NEEDS_REVIEW, (conditions.NeedsReviewReason,)),
+    (_SOURCE, conditions.SourceConditionType.READY, (conditions.SourceReadyReason,)),
+    (_SOURCE, conditions.SourceConditionType.SYNCED, (conditions.SourceSyncedReason,)),
+    (_SOURCE, conditions.SourceConditionType.DEGRADED, (conditions.SourceDegradedReason,)),
+    (_SOURCE, conditions.SourceConditionType.SUSPENDED, (conditions.SourceSuspendedReason,)),
 )
 """Condition types, each with the kinds that have it and the enums of its reasons."""
 
@@ -54,6 +59,7 @@ FIELD_PAGES: Final[Mapping[str, tuple[Kind, ...]]] = {
     "tenantclaim": (kinds.TENANT_CLAIM,),
     "tenantplans": (kinds.TENANT_PLANS,),
     "tenantreport": (kinds.TENANT_REPORT,),
+    "tenantsource": (kinds.TENANT_SOURCE,),
     "distributiontenant": (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT),
     "connectiongroup": (kinds.CONNECTION_GROUP, kinds.LEGACY_CONNECTION_GROUP),
     "providerconfig": (

@@ -25,7 +25,7 @@ _KINDS = (
     *kinds.PROVIDER_KINDS,
     *kinds.LEGACY_PROVIDER_KINDS,
     *(kinds.TENANT_CLAIM, kinds.LEGACY_TENANT_CLAIM),
-    *(kinds.TENANT_PLANS, kinds.TENANT_REPORT),
+    *(kinds.TENANT_PLANS, kinds.TENANT_REPORT, kinds.TENANT_SOURCE),
 )
 _OURS = frozenset((kind.api_version, kind.kind) for kind in _KINDS)
 _GROUPS = frozenset(kind.group for kind in _KINDS)
@@ -48,7 +48,7 @@ _PIPELINES = {
 """Crossplane's kinds that run functions, with the path of the object that contains the pipeline."""
 _SPECS = {
     (kind.api_version, kind.kind): kind.spec
-    for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
+    for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS, kinds.TENANT_SOURCE)
     if kind.spec
 }
 _OF_PLANS: Final = (
@@ -104,7 +104,7 @@ def _problems(
     group = document.group
     if group in _GROUPS and (document.api_version, document.kind) not in _OURS:
         return [_no_kind_of_ours(document)]
-    if group == kinds.PLATFORM_GROUP:
+    if _is_claim(document):
         return [*_of_envelope(document.value, must_have_name=True), *_of_claim(document, pricelist)]
     if group == kinds.INPUT_GROUP:
         return list(_of_input(document.value, ""))
@@ -119,7 +119,7 @@ def _problems(
 
 
 def _is_claim(document: Document) -> bool:
-    return document.group == kinds.PLATFORM_GROUP
+    return document.group == kinds.PLATFORM_GROUP and document.kind != kinds.TENANT_SOURCE.kind
 
 
 def _spec(value: Mapping[str, Any]) -> Any:

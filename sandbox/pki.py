@@ -27,9 +27,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sandbox.manifests import WEBHOOKS_HOST
 
-__all__ = ["PROVIDER_USER", "Pair", "Pki", "at", "client", "issued", "make"]
+__all__ = ["PROVIDER_USER", "SOURCES_USER", "Pair", "Pki", "at", "client", "issued", "make"]
 
 PROVIDER_USER = "system:serviceaccount:crossplane-system:provider-edgetenants"
+SOURCES_USER = "system:serviceaccount:crossplane-system:edgetenants-sources"
 
 _CA_KEY = "ca.key"
 # Go rejects a certificate whose subject alternative names are critical and empty.

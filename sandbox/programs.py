@@ -253,6 +253,28 @@ class Programs:
             probe=Probe(f"http://{_HOST}:{health}/readyz"),
         )
 
+    def sources(
+        self, kubeconfig: Path, *, name: str = "sources", flags: tuple[str, ...] = _ALONE
+    ) -> ProcessSpec:
+        """A process that makes tenants from tables, with its ServiceAccount and the emulator's clock."""
+        ports = provider_ports(name)
+        health, metrics = (self.ports[port] for port in ports)
+        return self._python(
+            name,
+            "sources.main",
+            f"--kubeconfig={kubeconfig}",
+            f"--clock={self.endpoint}/_edgetenants/clock",
+            f"--health-address={_HOST}",
+            f"--health-port={health}",
+            f"--metrics-address={_HOST}",
+            f"--metrics-port={metrics}",
+            "--log-format=console",
+            *flags,
+            env={"POD_NAMESPACE": NAMESPACE},
+            ports=ports,
+            probe=Probe(f"http://{_HOST}:{health}/readyz"),
+        )
+
     def _python(
         self,
         name: str,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sandbox import launch, pki, ports, state, steps, teardown
+from sandbox import kubeconfig, launch, pki, ports, state, steps, teardown
 from sandbox.build import Binaries, build, build_crossplane_v1, build_for_packages
 from sandbox.choice import Choice, Options, choose, notices, refuse_unsafe
 from sandbox.emulator_admin import EmulatorAdmin
@@ -177,6 +177,26 @@ class World:
             installation = installation_in(self.state.control_plane, self.name)
             self.processes.launch(programs.provider(installation, name=name, flags=flags))
         self.processes.wait_ready(name)
+
+    def add_sources(self, *flags: str) -> None:
+        """Apply the kind TenantSource and the rules of its process, start that process, and wait until it is
+        ready.
+
+        Raises:
+            WorldError: the cluster was given: the sandbox makes no certificate for a user of it.
+        """
+        if self.state.control_plane is ControlPlane.GIVEN:
+            raise WorldError("TenantSources need the sandbox's own control plane")
+        package = state.ROOT / "package"
+        self.kubectl("apply", "-f", str(package / "crds-sources"), "-f", str(package / "sources-rbac.yaml"))
+        with state.ports_locked(self.layout.cache) as taken:
+            own = ports.choose(provider_ports("sources"), pinned={}, taken=taken)
+            programs = Programs(self.layout, {**self.state.ports, **own}, pki.at(self.layout.pki))
+            pair = pki.client(self.layout.pki, pki.SOURCES_USER)
+            config = kubeconfig.with_certificate(programs.server, pair, pki.SOURCES_USER)
+            path = kubeconfig.write(self.layout.directory / "sources.kubeconfig", config)
+            self.processes.launch(programs.sources(path, flags=flags or ("--no-leader-election",)))
+        self.processes.wait_ready("sources")
 
     def wait_for(
         self, what: str, until: Callable[[], T | None], *, seconds: float = 60, every: float = 0.2

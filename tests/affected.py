@@ -29,7 +29,7 @@ import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
-    **{name: name for name in ("apis", "cli", "function", "provider", "sandbox", "xpkg")},
+    **{name: name for name in ("apis", "cli", "function", "provider", "sandbox", "sources", "xpkg")},
     "edgetenants_emulator": "emulator/edgetenants_emulator",
     "edgetenants_runtime": "runtime/edgetenants_runtime",
 }

@@ -31,11 +31,14 @@ from edgetenants_runtime.process.controller import (
     Controller,
     Instruments,
     Limits,
+    Reconciles,
     by_provider_config,
     controller_name,
+    plain_name,
     shares,
 )
 from edgetenants_runtime.process.health import PageServers, probe_page
+from edgetenants_runtime.process.instruments import NoLives
 from edgetenants_runtime.process.leader import Election
 from edgetenants_runtime.process.metrics import Metrics
 from edgetenants_runtime.process.shard_leases import ShardLeases
@@ -186,24 +189,8 @@ class Manager:
             gate=lambda: self._served(kind),
             exists=lambda: self._exists(kind),
         )
-        name, limits = (
-            controller_name(kind),
-            Limits(
-                own.workers,
-                own.timeout,
-                self._may_act,
-                self.everything_read,
-                mine=(lambda _: self.mine("")) if configs is None else configs.mine,
-                now=self._client.server_time.now,
-            ),
-        )
-        queue: WorkQueue[ObjectKey] = WorkQueue(
-            self._clock,
-            self._rng,
-            share=shares(informer),
-            workers=own.workers,
-            tally=self.metrics.queue(name),
-        )
+        name = controller_name(kind)
+        limits = self._limits(own, (lambda _: self.mine("")) if configs is None else configs.mine)
         resources = self.metrics.managed(kind)
         guarded = GuardedConnector(connector, self._may_act, resources)
         deps = self._collaborators(kind, guarded, informer, own)
@@ -214,7 +201,7 @@ class Manager:
         controller = Controller(
             kind,
             informer,
-            queue,
+            self._queue(name, informer, own),
             Reconciler(kind, replace(deps, left=leftovers.note)),
             limits=limits,
             instruments=Instruments(self.metrics.controller(name, limits.workers), resources),
@@ -227,6 +214,60 @@ class Manager:
                 configs.on_moved(controller.look_again)
         self._controllers.append(controller)
         return controller
+
+    def control(
+        self,
+        kind: ResourceKind,
+        reconciler: Callable[[Informer], Reconciles],
+        *,
+        settings: KindSettings | None = None,
+        annotations: Mapping[str, int] | None = None,
+    ) -> Controller:
+        """Reconcile a kind whose objects are no managed resources: a plain controller, with the same queue,
+        leader election, time limit, metrics and probes. `reconciler` makes the reconciler from the informer
+        of the kind; `annotations`: those that are read, in characters."""
+        own = self._settings if settings is None else settings.over(self._settings)
+        informer = Informer(
+            self._client,
+            kind,
+            self._rng,
+            annotations=annotations or {},
+            gate=lambda: self._served(kind),
+            exists=lambda: self._exists(kind),
+        )
+        name = plain_name(kind)
+        limits = self._limits(own, lambda _: self.mine(""))
+        instruments = Instruments(self.metrics.controller(name, limits.workers), NoLives())
+        controller = Controller(
+            kind,
+            informer,
+            self._queue(name, informer, own),
+            reconciler(informer),
+            limits=limits,
+            instruments=instruments,
+        )
+        self.metrics.observe_plain(name, controller)
+        self._controllers.append(controller)
+        return controller
+
+    def watch(self, kind: ResourceKind, *, annotations: Mapping[str, int] | None = None) -> Informer:
+        """Keep a cache of a kind that a plain controller writes or reads. It starts with the manager; add
+        handlers before. `annotations`: those that are read, in characters."""
+        informer = Informer(
+            self._client,
+            kind,
+            self._rng,
+            annotations=annotations or {},
+            gate=lambda: self._served(kind),
+            exists=lambda: self._exists(kind),
+        )
+        self._followed.append(informer)
+        return informer
+
+    @property
+    def may_act(self) -> Callable[[], bool]:
+        """Returns whether this process may write at present: it leads, or there is no election."""
+        return self._may_act
 
     def repeat(self, name: str, job: Callable[[], float]) -> None:
         """Run a job periodically besides the reconciles, while this process may act; see
@@ -393,15 +434,37 @@ class Manager:
 
     def _follow_targets(self) -> None:
         for controller in self._controllers:
-            for kind in targets.own_kinds(controller.kind):
+            managed = controller.kind
+            if not isinstance(managed, ManagedKind):
+                continue
+            for kind in targets.own_kinds(managed):
                 informer = self._informer_of(kind) or self._follow(kind)
-                targets.follow(informer, controller.kind, controller.informer.cache, controller.enqueue)
+                targets.follow(informer, managed, controller.informer.cache, controller.enqueue)
 
     def _follow(self, kind: ResourceKind) -> Informer:
         gate, exists = partial(self._served, kind), partial(self._exists, kind)
         informer = Informer(self._client, kind, self._rng, gate=gate, exists=exists)
         self._followed.append(informer)
         return informer
+
+    def _limits(self, own: Settings, mine: Callable[[Managed], bool]) -> Limits:
+        return Limits(
+            own.workers,
+            own.timeout,
+            self._may_act,
+            self.everything_read,
+            mine=mine,
+            now=self._client.server_time.now,
+        )
+
+    def _queue(self, name: str, informer: Informer, own: Settings) -> WorkQueue[ObjectKey]:
+        return WorkQueue(
+            self._clock,
+            self._rng,
+            share=shares(informer),
+            workers=own.workers,
+            tally=self.metrics.queue(name),
+        )
 
     def _collaborators(
         self, kind: ManagedKind, connector: Connector, informer: Informer, settings: Settings

@@ -59,6 +59,8 @@ class ScriptedServer:
         self.others: dict[str, tuple[int, Json]] = {}
         """Answers to everything else, by "METHOD path"; a "LIST path" wins over `lists`."""
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
+        self.written: list[tuple[str, str, dict[str, str]]] = []
+        """Of each write: method, content type and query."""
         self.over = threading.Event()
 
     def queries(self, *, watch: bool) -> list[dict[str, str]]:
@@ -103,9 +105,11 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             path = urlparse(self.path).path
             self.note({}, body)
+            query = dict(parse_qsl(urlparse(self.path).query))
+            script.written.append((self.command, str(self.headers["Content-Type"]), query))
             self.answer(*script.others.get(f"{self.command} {path}", (201, body)))
 
-        do_POST = do_PATCH = write  # noqa: N815
+        do_POST = do_PATCH = do_DELETE = write  # noqa: N815
 
         def note(self, query: dict[str, str], body: Any) -> None:
             script.requests.append((self.command, urlparse(self.path).path, query, body))

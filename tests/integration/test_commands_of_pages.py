@@ -59,6 +59,9 @@ def names(world: World) -> Iterator[dict[str, str]]:
     claims.apply(claims.claim("acme"))
     claims.wait_ready("acme")
     tenant = claims.managed("acme")["metadata"]["name"]
+    world.kubectl("apply", "-f", str(ROOT / "package" / "crds-sources"))
+    world.kubectl("wait", "crd/tenantsources.platform.edgetenants.io", "--for=condition=Established")
+    world.kubectl("apply", "-f", str(ROOT / "examples" / "sources" / "configmap"))
     world.kubectl("create", "configmap", "edgetenants-domains-50", "-n", "crossplane-system", check=False)
     yield {"NAME": tenant, "NEW": tenant, "OLD": tenant, "NS": "shop", "CLAIM": "acme", "sales": "shop"}
     claims.delete_all()

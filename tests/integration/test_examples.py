@@ -25,6 +25,8 @@ MANIFESTS = sorted(
 @pytest.fixture(scope="module")
 def shop(world: World) -> None:
     world.kubectl("apply", "-f", str(EXAMPLES / "quickstart" / "00-namespace.yaml"))
+    world.kubectl("apply", "-f", str(EXAMPLES.parent / "package" / "crds-sources"))
+    world.kubectl("wait", "crd/tenantsources.platform.edgetenants.io", "--for=condition=Established")
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda p: p.relative_to(EXAMPLES).as_posix())

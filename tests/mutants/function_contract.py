@@ -434,6 +434,22 @@ FUNCTION_CONTRACT: tuple[Mutation, ...] = (
 
 APIS_CONTRACT: tuple[Mutation, ...] = (
     Mutation(
+        "Python's names of fields count in a template",
+        "errors.py",
+        ", by_alias=True, by_name=False)",
+        ")",
+        "the API server drops such a field silently, and the tenants lack it",
+        ("unit/sources/test_templates.py",),
+    ),
+    Mutation(
+        "a duplicate is shown where values must not be",
+        "errors.py",
+        'fixed = {_UNKNOWN: "a known field", "duplicate": "no duplicates"}',
+        'fixed = {_UNKNOWN: "a known field"}',
+        "a status shows a customer's domain to all who may read it",
+        ("unit/sources/test_templates.py",),
+    ),
+    Mutation(
         "a tag key in full-width letters is another one",
         "tags.py",
         'unicodedata.normalize("NFKC", key).strip().casefold()',

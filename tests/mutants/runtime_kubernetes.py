@@ -597,4 +597,40 @@ FOLLOWING_LATER = (
     ),
 )
 
-RUNTIME_KUBERNETES = (*FOLLOWING, *QUEUEING, *LEADING, *GUARDING, *CONFIGS, *CONNECTIONS, *FOLLOWING_LATER)
+PLAIN = (
+    Mutation(
+        "an apply takes fields from others",
+        "kube/client.py",
+        '"force": "true" if force else "false"',
+        '"force": "true"',
+        "what people set by hand is overwritten",
+        ("test_plain_controllers.py",),
+    ),
+    Mutation(
+        "a deletion is of any version",
+        "kube/client.py",
+        'preconditions = {"uid": uid, "resourceVersion": resource_version}',
+        'preconditions = {"uid": uid}',
+        "an object that a person has just taken over is deleted",
+        ("test_plain_controllers.py",),
+    ),
+    Mutation(
+        "objects of a plain controller count as managed resources",
+        "process/metrics.py",
+        "            if not label:\n                continue\n",
+        "",
+        "dashboards show resources that Crossplane does not manage",
+        ("test_plain_controllers.py",),
+    ),
+)
+
+RUNTIME_KUBERNETES = (
+    *PLAIN,
+    *FOLLOWING,
+    *QUEUEING,
+    *LEADING,
+    *GUARDING,
+    *CONFIGS,
+    *CONNECTIONS,
+    *FOLLOWING_LATER,
+)

@@ -48,6 +48,7 @@ from tests.mutants.runtime_memory import RUNTIME_MEMORY
 from tests.mutants.runtime_pages import RUNTIME_PAGES
 from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
 from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_EDITED_LEASES, RUNTIME_SHARDS
+from tests.mutants.sources import SOURCES
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,13 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_SWEEP,
         ),
         beside=(*_APIS, *_RUNTIME, *_EMULATOR),
+    ),
+    "sources": Target(
+        ".",
+        "sources",
+        "tests",
+        SOURCES,
+        beside=(*_APIS, *_RUNTIME),
     ),
     "function": Target(
         ".",

@@ -28,6 +28,8 @@ JsonObject = dict[str, Any]
 
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
+_APPLY_PATCH = "application/apply-patch+yaml"
+"""JSON is YAML."""
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _ACCESS_REVIEW = ResourceKind(
@@ -226,6 +228,33 @@ class KubeClient:
         operation = _named(Operation("patch", kind, subresource, key.name, key.namespace))
         path = _path(kind, key, subresource)
         return self._json(_Request(operation, "PATCH", path, self._written, patch, content=_MERGE_PATCH))
+
+    def apply(
+        self,
+        kind: ResourceKind,
+        key: ObjectKey,
+        fields: Mapping[str, Any],
+        *,
+        manager: str,
+        force: bool = False,
+    ) -> JsonObject:
+        """Apply `fields` (metadata and spec, without name and kind) as a field manager (server-side apply):
+        it creates the object if there is none, and removes the fields that the manager applied before and
+        does not apply now. Raises Conflict if another manager has one of them with another value and not
+        `force`, or if metadata.uid is that of another object."""
+        operation = _named(Operation("patch", kind, "", key.name, key.namespace))
+        metadata = {**fields.get("metadata", {}), "name": key.name}
+        if key.namespace:
+            metadata["namespace"] = key.namespace
+        body = {**fields, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        query = {"fieldManager": manager, "force": "true" if force else "false"}
+        return self._json(_Request(operation, "PATCH", _path(kind, key), query, body, content=_APPLY_PATCH))
+
+    def delete(self, kind: ResourceKind, key: ObjectKey, *, uid: str, resource_version: str) -> None:
+        """Delete exactly this version of the object. Raises Conflict if it is another one, and NotFound."""
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
+        self._data(_Request(_operation("delete", kind, key), "DELETE", _path(kind, key), body=body))
 
     def allowed(self, verb: str, kind: ResourceKind) -> bool:
         """RBAC permits the verb on all objects of the kind (SelfSubjectAccessReview)."""

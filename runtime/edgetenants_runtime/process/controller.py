@@ -1,4 +1,8 @@
-"""Runs the reconciler of one kind: turns informer events and delays into reconciles."""
+"""Runs the reconciler of one kind: turns informer events and delays into reconciles.
+
+The kind need not be one of managed resources: `Reconciles` is what a controller asks of its reconciler, and
+`Manager.control` runs one for a kind of any sort (a plain controller).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -19,15 +23,14 @@ from edgetenants_runtime.config.usages import index_of
 from edgetenants_runtime.kube.cache import ChangeType, JsonObject, ObjectChange
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
-from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey
-from edgetenants_runtime.process.instruments import ControllerMetrics, ManagedMetrics, Result
+from edgetenants_runtime.managed import Managed, ManagedKind, ObjectKey, ProviderConfigKey, ResourceKind
+from edgetenants_runtime.process.instruments import ControllerMetrics, Lives, Result
 from edgetenants_runtime.process.stacks import stack_of
 from edgetenants_runtime.providerconfigs import ProviderConfigs
 from edgetenants_runtime.queueing import urgency
 from edgetenants_runtime.queueing.following import Course, Following
 from edgetenants_runtime.queueing.queue import Priority, WorkQueue
 from edgetenants_runtime.queueing.urgency import Urgency
-from edgetenants_runtime.reconcile.reconciler import Reconciler
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.reconcile.unsettled import awaits, news
 
@@ -36,8 +39,10 @@ __all__ = [
     "Controller",
     "Instruments",
     "Limits",
+    "Reconciles",
     "by_provider_config",
     "controller_name",
+    "plain_name",
     "shares",
 ]
 
@@ -58,6 +63,30 @@ def by_provider_config(obj: Mapping[str, Any]) -> str:
 def controller_name(kind: ManagedKind) -> str:
     """The controller's name, as in crossplane-runtime (pkg/reconciler/managed, ControllerName)."""
     return f"managed/{kind.kind.lower()}.{kind.group}"
+
+
+def plain_name(kind: ResourceKind) -> str:
+    """The name of a plain controller, as controller-runtime names one: the kind in lower case, and its group
+    because two kinds may have one name."""
+    return f"{kind.kind.lower()}.{kind.group}"
+
+
+class Reconciles(Protocol):
+    """What a controller asks of its reconciler. `Managed` is a view of any object's metadata, spec and
+    conditions; a plain reconciler reads only what its kind has."""
+
+    def reconcile(self, mr: Managed) -> Outcome:
+        """Reconcile one object, as last seen. Called in one thread at a time for each object. What it raises
+        is logged and retried with back-off."""
+        ...
+
+    def makes(self, change: ObjectChange) -> bool:
+        """Whether the reconciler itself makes this change, which then is no news."""
+        ...
+
+    def forget(self, uid: str) -> None:
+        """The object is gone, or another process reconciles it."""
+        ...
 
 
 def shares(informer: Informer) -> Callable[[ObjectKey], Hashable]:
@@ -97,7 +126,7 @@ class Instruments:
     """The metrics of a controller."""
 
     reconciles: ControllerMetrics
-    resources: ManagedMetrics
+    resources: Lives
 
 
 @dataclass
@@ -111,7 +140,7 @@ class _Reconcile:
 
 
 class Controller:
-    """Workers that reconcile the managed resources of one kind, each resource in one worker at a time.
+    """Workers that reconcile the objects of one kind, each resource in one worker at a time.
 
     A reconcile that exceeds its timeout cannot be aborted, because threads cannot be. It keeps its resource,
     so that nothing is done twice, and starts no further external write. Another worker is started in its
@@ -121,10 +150,10 @@ class Controller:
 
     def __init__(
         self,
-        kind: ManagedKind,
+        kind: ResourceKind,
         informer: Informer,
         queue: WorkQueue[ObjectKey],
-        reconciler: Reconciler,
+        reconciler: Reconciles,
         *,
         limits: Limits,
         instruments: Instruments,

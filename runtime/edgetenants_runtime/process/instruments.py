@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -18,8 +19,10 @@ from edgetenants_runtime.managed import Managed
 __all__ = [
     "ControllerFamilies",
     "ControllerMetrics",
+    "Lives",
     "ManagedFamilies",
     "ManagedMetrics",
+    "NoLives",
     "QueueFamilies",
     "QueueMetrics",
     "Result",
@@ -165,6 +168,35 @@ class ControllerMetrics:
     def timed_out(self) -> None:
         """A reconcile exceeded its timeout."""
         self._timeouts.inc()
+
+
+class Lives(Protocol):
+    """What a controller reports of the lifecycle of its objects."""
+
+    def before(self, mr: Managed) -> None:
+        """A reconcile starts."""
+        ...
+
+    def after(self, mr: Managed, now: Managed | None) -> None:
+        """A reconcile of `mr` ended; `now` is the object after it, None if it was deleted."""
+        ...
+
+    def forget(self, uid: str) -> None:
+        """The object was deleted."""
+        ...
+
+
+class NoLives:
+    """The `Lives` of a plain controller, whose objects are no managed resources."""
+
+    def before(self, mr: Managed) -> None:
+        """See `Lives`."""
+
+    def after(self, mr: Managed, now: Managed | None) -> None:
+        """See `Lives`."""
+
+    def forget(self, uid: str) -> None:
+        """See `Lives`."""
 
 
 class ManagedFamilies:

@@ -98,6 +98,10 @@ class Metrics:
         """Read gauges from a controller at each scrape."""
         self._scraped.controllers.append((gvk(kind), name, observed))
 
+    def observe_plain(self, name: str, observed: Observed) -> None:
+        """The same for a plain controller, whose objects are no managed resources: only its queue."""
+        self._scraped.controllers.append(("", name, observed))
+
     def election(self, name: str, leading: Callable[[], bool]) -> None:
         """Read at each scrape whether this process leads."""
         self._scraped.elections.append((name, leading))
@@ -154,6 +158,8 @@ class _AtScrape(Collector):
             for name, what in says.items()
         }
         for label, _, observed in self.controllers:
+            if not label:
+                continue
             counts = _count(observed.objects)
             for name, family in families.items():
                 family.add_metric([label], counts[name])

@@ -97,7 +97,29 @@ _ASKED = "expected a domain name such as www.example.com, without scheme, port, 
 _OBSERVE = {"spec": {"managementPolicies": ["Observe"], "forProvider": {}}}
 _INITIAL = {"spec": {"forProvider": {}, "initProvider": tenant()["spec"]["forProvider"]}}
 
+SOURCES = (kinds.TENANT_SOURCE,)
+
+
+def source(**fields: Any) -> dict[str, Any]:
+    """A TenantSource that has what it needs, and these fields."""
+    whole = {
+        "source": {"configMap": {"name": "customers", "key": "rows", "format": "csv"}},
+        "key": "id",
+        "template": {"name": "{id}", "spec": {"domains": ["{domain}"]}},
+    }
+    return {"spec": {**whole, **fields}}
+
+
+_POLL = "expected a duration from 10s to 24h"
+
 CEL_CASES: tuple[Case, ...] = (
+    # TenantSource
+    Case("shortest poll", SOURCES, _POLL, source(pollInterval="10s"), source(pollInterval="9s")),
+    Case("longest poll", SOURCES, _POLL, source(pollInterval="23h60m"), source(pollInterval="24h1s")),
+    Case(
+        "longest grace", SOURCES, "expected a duration of at most 8760h",
+        source(after="8760h"), source(after="8761h"),
+    ),
     # DistributionTenant
     Case("distribution by id", TENANTS, _NO_ID, tenant(), tenant(distributionId=None)),
     Case(
@@ -370,6 +392,12 @@ CEL_CASES: tuple[Case, ...] = (
 _DUPLICATE = "uplicate"
 
 SCHEMA_CASES: tuple[Case, ...] = (
+    Case("a duration", SOURCES, "after", source(after="1h30m"), source(after="1 day")),
+    Case("a column", SOURCES, "key", source(key="customer.id"), source(key="customer id")),
+    Case("labels to adopt by", SOURCES, "matchLabels", source(adopt={"matchLabels": {"a": "b"}}),
+         source(adopt={"matchLabels": {}})),
+    Case("objects in a minute", SOURCES, "maxNew", source(maxNew=0), source(maxNew=-1)),
+    Case("objects that are not live", SOURCES, "maxNotLive", source(maxNotLive=1), source(maxNotLive=0)),
     Case("domain twice", TENANTS, _DUPLICATE, tenant(), tenant(domains=["a.de", "a.de"])),
     Case(
         "500 domains", TENANTS, "500",

@@ -10,7 +10,9 @@ import yaml
 from apis import generate, kinds, tenantplans
 
 CRDS = [
-    str(path.relative_to(generate.ROOT)) for path in sorted(generate.ROOT.glob("package/crds*/**/*.yaml"))
+    str(path.relative_to(generate.ROOT))
+    for path in sorted(generate.ROOT.glob("package/crds*/**/*.yaml"))
+    if path.parent.name != "crds-sources"
 ]
 
 
@@ -77,6 +79,12 @@ USAGE = "AGE CONFIG-NAME RESOURCE-KIND RESOURCE-NAME"
         ("crds-legacy/cloudfront.edgetenants.io_distributiontenants", "Cluster", ["ledt"], TENANT),
         ("crds-legacy/cloudfront.edgetenants.io_connectiongroups", "Cluster", ["lecg"], GROUP),
         ("crds/m.edgetenants.io_providerconfigusages", "Namespaced", None, USAGE),
+        (
+            "crds-sources/platform.edgetenants.io_tenantsources",
+            "Namespaced",
+            ["tsrc"],
+            "ROWS LIVE INVALID SYNCED AGE",
+        ),
         ("crds/m.edgetenants.io_clusterproviderconfigs", "Cluster", None, "ACCOUNT USERS WRITES AGE"),
     ],
 )

@@ -16,6 +16,7 @@ ALL_KINDS = (
     kinds.TENANT_CLAIM,
     kinds.LEGACY_TENANT_CLAIM,
     kinds.TENANT_PLANS,
+    kinds.TENANT_SOURCE,
 )
 
 

@@ -162,7 +162,7 @@ spec:
     [
         (
             CLAIM.replace("TenantClaim", "TenantClaims"),
-            "kind: expected one of TenantClaim, XTenantClaim, got",
+            "kind: expected one of TenantClaim, TenantSource, XTenantClaim, got",
         ),
         (
             CLAIM.replace("v1alpha1", "v1"),

@@ -23,6 +23,7 @@ PROGRAMS = (
     "edgetenants-emulator",
     "edgetenants-function",
     "edgetenants-provider",
+    "edgetenants-sources",
     "kubectl",
     "make",
 )

@@ -16,6 +16,7 @@ from cli.main import cli
 from edgetenants_emulator.main import main as emulator
 from function.main import main as function
 from provider.main import main as provider
+from sources.main import main as sources
 from tests.unit.docs.pages import COMMANDS, ROOT, Command
 
 EXAMPLES = ROOT / "examples"
@@ -24,6 +25,7 @@ PROGRAMS = {
     "edgetenants-emulator": emulator,
     "edgetenants-function": function,
     "edgetenants-provider": provider,
+    "edgetenants-sources": sources,
 }
 CHECKS = [
     each for each in COMMANDS if each.program == "edgetenants" and each.words[0] in ("validate", "render")
@@ -41,7 +43,8 @@ def ids(each: Command) -> str:
 
 
 def resources() -> set[str]:
-    files = [*(ROOT / "package" / "crds").glob("*.yaml"), *(ROOT / "package" / "xrds").glob("**/*.yaml")]
+    folders = ("crds", "crds-sources", "xrds")
+    files = [file for folder in folders for file in (ROOT / "package" / folder).glob("**/*.yaml")]
     return {each["metadata"]["name"] for file in files for each in yaml.safe_load_all(file.read_text())}
 
 

@@ -28,7 +28,8 @@ def load(path: str) -> Any:
 
 
 KINDS = {
-    (kind.api_version, kind.kind): kind for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS)
+    (kind.api_version, kind.kind): kind
+    for kind in (*kinds.PROVIDER_KINDS, *kinds.LEGACY_PROVIDER_KINDS, kinds.TENANT_SOURCE)
 }
 CLAIMS = {"TenantClaim", "XTenantClaim"}
 OTHERS = {

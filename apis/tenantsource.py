@@ -1,0 +1,250 @@
+"""TenantSource: a table of customers whose rows become claims or managed resources."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from edgetenants_runtime.api.conditions import Conditions
+from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
+from edgetenants_runtime.api.references import LabelMap, ObjectName
+
+from . import errors
+
+_UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600}
+_SHORTEST_POLL: Final = 10
+_LONGEST: Final = 8760 * 3600
+"""Seconds. Longer durations are typing errors."""
+
+
+def seconds(duration: str) -> float:
+    """The seconds of a duration such as 1h30m."""
+    return sum(float(n) * _UNITS[unit] for n, unit in re.findall("([0-9]+)(s|m|h)", duration))
+
+
+_POLL: Final = Rule(
+    f"duration(self) >= duration('{_SHORTEST_POLL}s') && duration(self) <= duration('24h')",
+    f"expected a duration from {_SHORTEST_POLL}s to 24h",
+    lambda value: _SHORTEST_POLL <= seconds(value) <= 24 * 3600,
+)
+_GRACE: Final = Rule(
+    "duration(self) <= duration('8760h')",
+    "expected a duration of at most 8760h",
+    lambda value: seconds(value) <= _LONGEST,
+)
+_DURATION = Field(min_length=2, max_length=32, pattern="^([0-9]+(s|m|h))+$")
+
+COLUMN_PATTERN: Final = "^[A-Za-z_][A-Za-z0-9_.-]*$"
+ColumnName = Annotated[str, Field(min_length=1, max_length=63, pattern=COLUMN_PATTERN)]
+"""Name of a column or attribute."""
+
+
+FieldPath = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-zA-Z0-9]+([.][a-zA-Z0-9]+)*$")]
+"""Path of a field below a spec."""
+
+
+class Format(StrEnum):
+    """The format of a table in text."""
+
+    CSV = "csv"
+    """Comma-separated values with a header line (RFC 4180). Every value is text; an empty one is missing."""
+    JSONL = "jsonl"
+    """One JSON object in each line."""
+    YAML = "yaml"
+    """A YAML list of objects."""
+
+
+class ConfigMapSource(ApiModel):
+    """A table in a ConfigMap of the same namespace."""
+
+    name: ObjectName
+    """Name of the ConfigMap."""
+    key: Annotated[str, Field(min_length=1, max_length=253, pattern="^[-._a-zA-Z0-9]+$")]
+    """The key in its data that has the table."""
+    format: Format
+    """csv: comma-separated values with a header line, all of them text. jsonl: one JSON object in each line.
+    yaml: a list of objects."""
+
+
+class SourceChoice(ApiModel):
+    """Where the customers are."""
+
+    config_map: ConfigMapSource
+    """A table in a ConfigMap of the same namespace."""
+
+
+class TemplateKind(StrEnum):
+    """The kind of the objects."""
+
+    TENANT_CLAIM = "TenantClaim"
+    """A claim, which the composition function turns into managed resources under a plan."""
+    DISTRIBUTION_TENANT = "DistributionTenant"
+    """A managed resource, without a plan."""
+
+
+class Overrides(ApiModel):
+    """Fields that a row sets on its own."""
+
+    column: ColumnName
+    """The column with a JSON object that is merged into the spec. A row without a value overrides nothing."""
+    allow: Annotated[tuple[FieldPath, ...], Field(min_length=1, max_length=50), Kube(list_type="set")]
+    """The paths below the spec that it may set, such as `parameters` or `security.webAcl`, each with all
+    below it. A row that sets another field is invalid."""
+
+
+class Template(ApiModel):
+    """How a row becomes an object. `{column}` stands for the value of a column; `{{` and `}}` for braces. A
+    value that is only a placeholder keeps the type of the column's value, such as a list or a number; within
+    other text, it becomes text."""
+
+    kind: TemplateKind = TemplateKind.TENANT_CLAIM
+    """TenantClaim or DistributionTenant. If it changes, the objects of the former kind stay as they are."""
+    name: Annotated[str, Field(min_length=1, max_length=253)]
+    """The object's name, such as `{slug}`. What Kubernetes does not accept as a name becomes a readable name
+    with a hash. An object keeps its name while its row has the same key."""
+    labels: Annotated[dict[str, Annotated[str, Field(max_length=253)]], Field(max_length=20)] = Field(
+        default_factory=dict
+    )
+    """Labels of the object; the values may have placeholders."""
+    spec: dict[str, Any]
+    """The object's spec; its strings may have placeholders. It is checked against the kind's schema when the
+    TenantSource is applied, and again with the values of each row."""
+    defaults: Annotated[dict[str, Any], Field(max_length=100)] = Field(default_factory=dict)
+    """Values of columns that a row does not have, or has as null. Without a default, such a row is
+    invalid."""
+    overrides: Overrides | None = None
+    """Fields that a row sets on its own. Unset: none."""
+
+
+class WhenGone(StrEnum):
+    """What happens to the object of a row that is gone."""
+
+    ORPHAN = "Orphan"
+    """It stays as it is."""
+    SUSPEND = "Suspend"
+    """Its tenant is disabled, and serves again when the row is back."""
+    DELETE = "Delete"
+    """It is deleted, and with it the tenant."""
+
+
+class OnSourceDelete(StrEnum):
+    """What happens to the objects when the TenantSource is deleted."""
+
+    ORPHAN = "Orphan"
+    """They stay."""
+    DELETE = "Delete"
+    """They are deleted, and with them the tenants."""
+
+
+class MaxGone(ApiModel):
+    """How many rows may go within one hour before removals wait for a confirmation: the larger of the two
+    numbers. If all rows are gone, they always wait."""
+
+    rows: Annotated[int, Field(ge=0, le=1_000_000), NOT_TEXT] = 5
+    """A number of rows."""
+    percent: Annotated[int, Field(ge=0, le=100), NOT_TEXT] = 2
+    """A percentage of the objects."""
+
+
+class Adopt(ApiModel):
+    """Existing objects that the TenantSource may take over."""
+
+    match_labels: Annotated[LabelMap, Field(min_length=1)]
+    """An object of a row's name with all these labels is taken over, unless another TenantSource has it."""
+
+
+class TenantSourceSpec(ApiModel):
+    """The desired state."""
+
+    source: SourceChoice
+    """Where the customers are."""
+    key: ColumnName
+    """The column that identifies a row. It must be unique, and must not change."""
+    template: Template
+    """How a row becomes an object."""
+    poll_interval: Annotated[str, _DURATION, Kube(rules=(_POLL,))] = "1m"
+    """How often the whole table is read: 10s to 24h, such as 5m."""
+    when_gone: WhenGone = WhenGone.ORPHAN
+    """What happens to the object of a row that is gone. Orphan: it stays as it is. Suspend: its tenant is
+    disabled until the row is back. Delete: it is deleted, and with it the tenant. Only complete reads
+    count."""
+    after: Annotated[str, _DURATION, Kube(rules=(_GRACE,))] = "24h"
+    """How long a row must be gone before Suspend or Delete, such as 72h. In any case two complete reads, at
+    least one poll interval apart, must not have the row."""
+    max_gone: MaxGone = MaxGone()
+    """How many rows may go within one hour before removals wait for a confirmation."""
+    max_new: Annotated[int, Field(ge=0, le=10_000), NOT_TEXT] = 60
+    """The most objects that are created in one minute; 0 creates none."""
+    max_not_live: Annotated[int | None, Field(ge=1, le=1_000_000), NOT_TEXT] = None
+    """While this many objects are not live, no further ones are created, so that a bad import stops. Unset:
+    no limit."""
+    order: ColumnName | None = None
+    """The column by which new objects are created in order. Unset: the key."""
+    adopt: Adopt | None = None
+    """Existing objects that the TenantSource may take over. Unset: none. A field that another field manager
+    has stays as it is."""
+    on_delete: OnSourceDelete = OnSourceDelete.ORPHAN
+    """What happens to the objects when the TenantSource is deleted. Orphan: they stay. Delete: they are
+    deleted, and with them the tenants."""
+    suspend: Bool = False
+    """true: the TenantSource reads and writes nothing."""
+
+
+class RowProblem(ApiModel):
+    """A row that is invalid, or that cannot be applied."""
+
+    key: Annotated[str, Field(max_length=128)]
+    """The row's key, shortened if it is long."""
+    field: Annotated[str, Field(max_length=253)]
+    """The field of the object or the column."""
+    expected: Annotated[str, Field(max_length=512)]
+    """What was expected of it. Values of the row are not shown."""
+
+
+class Removal(ApiModel):
+    """Removals that wait for a confirmation."""
+
+    count: Annotated[int, Field(ge=0), NOT_TEXT]
+    """The number of objects."""
+    names: Annotated[tuple[str, ...], Field(max_length=20), Kube(list_type="atomic")] = ()
+    """The names of the first twenty."""
+    token: Annotated[str, Field(max_length=64)]
+    """The value of the annotation edgetenants.io/confirm that confirms the removal of exactly this set."""
+
+
+class TenantSourceStatus(ApiModel):
+    """The observed state of the table and of the objects."""
+
+    observed_generation: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The metadata.generation that was last acted upon."""
+    rows: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The rows of the last complete read."""
+    objects: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The objects of this TenantSource. They are deleted with it if onDelete is Delete."""
+    live: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The objects that are live: a claim's condition Live, or a managed resource's Ready, is True."""
+    invalid: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The rows that have a problem. Their objects keep the last good state."""
+    gone: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The objects whose row is gone."""
+    waiting: Annotated[int | None, Field(ge=0), NOT_TEXT] = None
+    """The rows whose object waits to be created, because of maxNew or maxNotLive."""
+    problems: Annotated[tuple[RowProblem, ...] | None, Field(max_length=20), Kube(list_type="atomic")] = None
+    """The first twenty rows with a problem, by key."""
+    gone_names: Annotated[tuple[str, ...] | None, Field(max_length=20), Kube(list_type="atomic")] = None
+    """The names of the first twenty objects whose row is gone."""
+    removal: Removal | None = None
+    """The removals that wait for a confirmation. Unset: none."""
+    conditions: Conditions = ()
+    """Ready, Synced, Degraded and Suspended."""
+
+
+def parse(spec: Mapping[str, Any]) -> TenantSourceSpec:
+    """Read the spec of a TenantSource.
+
+    Raises:
+        errors.InvalidInput: with all problems, each with its path below `spec`.
+    """
+    return errors.parse(TenantSourceSpec, spec, root="spec")

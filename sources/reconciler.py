@@ -1,0 +1,378 @@
+"""Reconciles a TenantSource: read everything, plan, write, say so.
+
+Between two reads nothing is read of the store: a change of an object only updates the counts in the status.
+What this process remembers of a TenantSource can make it read sooner or remove later, never remove sooner.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from apis import errors
+from apis.conditions import SourceSyncedReason
+from apis.kinds import Kind
+from apis.tenantsource import OnSourceDelete, TenantSourceSpec, parse, seconds
+from edgetenants_runtime import deadline
+from edgetenants_runtime.api import annotations as names
+from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.kube.cache import ObjectChange
+from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.kube.informer import Informer
+from edgetenants_runtime.leading import StandDown
+from edgetenants_runtime.managed import Managed, ObjectKey
+from edgetenants_runtime.reconcile.steps import Next, Outcome
+from edgetenants_runtime.reconcile.writer import ManagedWriter
+from sources import status
+from sources.metrics import SourceMetrics
+from sources.objects import BY_OWNER, CONFIRM, Existing, owner_value
+from sources.plan import Action, Plan, Reads, Verb, World, planned, table_digest
+from sources.reading import OpenStore
+from sources.rows import Problem, Table, read_table, settled, shown
+from sources.status import Counts, Failure
+from sources.stores.store import Reading, Row, StoreError, StoreReason
+from sources.template import Compiled, InvalidTemplate, compile_template
+from sources.writing import Objects, Refused, Writer
+
+__all__ = ["FINALIZER", "Parts", "SourceReconciler"]
+
+_log = structlog.get_logger("edgetenants.sources")
+
+FINALIZER: Final = "sources.edgetenants.io/objects"
+"""Keeps a TenantSource with onDelete Delete until its objects are deleted."""
+_AGAIN: Final = 1.0
+"""Seconds until the next read, if a removal was confirmed or time ran out."""
+_MINUTE: Final = 60.0
+_NOT_READY: Final = 1.0
+"""Real seconds; the objects have not been listed yet."""
+_TIME_TO_REPORT: Final = 10.0
+"""Real seconds of a reconcile that are left for its report."""
+_LOOK_AT_CLOCK: Final = 500
+"""Rows between two looks at the clock."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a reconciler works with."""
+
+    objects: Objects
+    writer: ManagedWriter
+    """Writes the TenantSources themselves."""
+    informers: Mapping[str, Informer]
+    """By kind: the objects that TenantSources can make."""
+    open_store: OpenStore
+    clock: Clock
+    now: Callable[[], datetime]
+    may_act: Callable[[], bool]
+    kind_leaves: Callable[[], bool]
+    """The CRD of TenantSources is being deleted, so their deletion says nothing of what people want."""
+    metrics: SourceMetrics
+
+
+@dataclass
+class _Memory:
+    """What this process remembers of a TenantSource."""
+
+    reads: Reads = field(default_factory=Reads)
+    next_read: float = 0.0
+    asked: tuple[object, ...] = ()
+    """What its author asked for at the last read."""
+    tried: dict[str, tuple[str, int, Problem | None]] = field(default_factory=dict)
+    """By uid of an object: what was last applied to which generation of it, and what came of it. Someone
+    else's value of a field would else be tried again with each read."""
+
+
+class SourceReconciler:
+    """Reconciles TenantSources; a `Reconciles`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lock = threading.Lock()
+        self._memories: dict[str, _Memory] = {}
+
+    def makes(self, change: ObjectChange) -> bool:
+        """See `Reconciles`."""
+        return self._parts.writer.makes(change)
+
+    def forget(self, uid: str) -> None:
+        """See `Reconciles`."""
+        with self._lock:
+            self._memories.pop(uid, None)
+        self._parts.writer.forget(uid)
+        self._parts.metrics.forget(uid)
+
+    def reconcile(self, mr: Managed) -> Outcome:
+        """See `Reconciles`."""
+        with self._lock:
+            memory = self._memories.setdefault(mr.uid, _Memory())
+        try:
+            return _Reconcile(self._parts, memory, mr).run()
+        except Conflict:
+            return Outcome(Next.REAL_BACKOFF)
+        except NotFound as error:
+            if error.operation.kind.kind == "TenantSource":
+                return Outcome(Next.NEVER)
+            return self._refused(error)
+        except KubeError as error:
+            return self._refused(error)
+
+    def _refused(self, error: KubeError) -> Outcome:
+        _log.warning("cannot reconcile, backing off", error=str(error))
+        return Outcome(Next.REAL_BACKOFF, failed=True)
+
+
+class _Reconcile:
+    """One reconcile of one TenantSource."""
+
+    def __init__(self, parts: Parts, memory: _Memory, mr: Managed) -> None:
+        self.parts, self.memory, self.mr = parts, memory, mr
+        self.more = False
+        """Writes are left for the next time."""
+
+    def run(self) -> Outcome:
+        try:
+            spec = parse(self.mr.spec)
+            template = compile_template(spec.template)
+        except (errors.InvalidInput, InvalidTemplate) as error:
+            return self.invalid(str(error))
+        informer = self.parts.informers[template.kind.kind]
+        if self.mr.deleted:
+            return self.delete(template.kind, informer, spec)
+        if not informer.synced:
+            return self.not_served(template.kind, informer)
+        self.hold(spec)
+        if spec.suspend:
+            self.report(status.suspended(self.counts(template.kind, informer)))
+            return Outcome(Next.NEVER)
+        wait = self.memory.next_read - self.parts.clock.now()
+        if wait > 0 and self.memory.asked == self.asked():
+            self.recount(self.counts(template.kind, informer))
+            return Outcome(Next.AFTER, wait)
+        return self.read(spec, template, informer)
+
+    # Steps
+
+    def read(self, spec: TenantSourceSpec, template: Compiled, informer: Informer) -> Outcome:
+        self.memory.asked = self.asked()
+        poll = seconds(spec.poll_interval)
+        try:
+            table = self.table(spec, template)
+        except StoreError as error:
+            self.next_read(poll)
+            return self.failed(
+                Failure(SourceSyncedReason(error.reason.value), error.message), template, informer
+            )
+        self.parts.metrics.read(self.mr, "complete")
+        world = self.world(spec, template.kind, informer)
+        plan = planned(settled(table, world.mine), world, self.memory.reads)
+        uids = {each.managed.uid for each in world.mine.values()}
+        self.memory.tried = {uid: tried for uid, tried in self.memory.tried.items() if uid in uids}
+        failure, plan = self.write(plan, world, self.writer(spec, template.kind, informer))
+        self.next_read(self.pause(plan, poll))
+        counts = self.counts(template.kind, informer)
+        self.parts.metrics.counted(self.mr, table, plan, counts)
+        self.report(status.followed(table, plan, counts, failure))
+        return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=failure is not None)
+
+    def pause(self, plan: Plan, poll: float) -> float:
+        """Seconds until the next read."""
+        if self.more:
+            return _AGAIN
+        return min(poll, _MINUTE) if plan.waiting else poll
+
+    def next_read(self, after: float) -> None:
+        self.memory.next_read = self.parts.clock.now() + after
+
+    def table(self, spec: TenantSourceSpec, template: Compiled) -> Table:
+        """All rows. Raises StoreError; then the read was not complete."""
+        try:
+            store = self.parts.open_store(self.mr.namespace, spec.source)
+            try:
+                with store.read() as reading:
+                    return read_table(_in_time(reading), template, spec.key, spec.order)
+            finally:
+                store.close()
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a store raises, nothing follows from the read
+            # A message of anything else may have values of rows.
+            _log.error("cannot read the rows", error=type(error).__name__)
+            message = f"unexpected {type(error).__name__}"
+            raise StoreError(StoreReason.INCOMPLETE, message) from None
+
+    def write(self, plan: Plan, world: World, writer: Writer) -> tuple[Failure | None, Plan]:
+        """Do what the plan says. Returns why the rest was left, and the plan with what was refused."""
+        problems = dict(plan.problems)
+        try:
+            for action in plan.actions:
+                if deadline.remaining() < _TIME_TO_REPORT:
+                    self.more = True
+                    break
+                self.perform(action, world, writer, problems)
+        except KubeError as error:
+            failure: Failure | None = Failure(SourceSyncedReason.WRITE_FAILED, str(error))
+        else:
+            failure = None
+        return failure, Plan(plan.actions, problems, plan.gone, plan.waiting, plan.waits_for, plan.removal)
+
+    def perform(self, action: Action, world: World, writer: Writer, problems: dict[str, Problem]) -> None:
+        if not self.parts.may_act():
+            raise StandDown(f"{action.verb} of an object")
+        key = action.row.key if action.row is not None else action.existing.key if action.existing else ""
+        tried = self.tried_before(action)
+        if tried is not None:
+            problems.update({key: tried[2]} if tried[2] is not None else {})
+            return
+        problem: Problem | None = None
+        try:
+            writer.perform(action, world.now, world.confirm)
+        except Refused as refused:
+            problem = Problem(shown(key), refused.field, refused.expected)
+            problems[key] = problem
+        self.parts.metrics.wrote(self.mr, action.verb, refused=problem is not None)
+        self.remember(action, problem)
+
+    def tried_before(self, action: Action) -> tuple[str, int, Problem | None] | None:
+        existing, row = action.existing, action.row
+        if action.verb != Verb.UPDATE or existing is None or row is None or existing.marked_gone:
+            return None
+        tried = self.memory.tried.get(existing.managed.uid)
+        same = tried is not None and tried[:2] == (row.digest, existing.managed.generation)
+        return tried if same else None
+
+    def remember(self, action: Action, problem: Problem | None) -> None:
+        existing, row = action.existing, action.row
+        if action.verb == Verb.DELETE and problem is None:
+            self.memory.reads.removed.append(self.parts.clock.now())
+        if action.verb == Verb.CONFIRM:
+            self.more = True
+        if action.verb == Verb.UPDATE and existing is not None and row is not None:
+            informer = self.parts.informers[existing.kind.kind]
+            stored = informer.cache.get(existing.managed.key)
+            generation = Managed(stored).generation if stored else 0
+            self.memory.tried[existing.managed.uid] = (row.digest, generation, problem)
+
+    def delete(self, kind: Kind, informer: Informer, spec: TenantSourceSpec) -> Outcome:
+        """The TenantSource is being deleted."""
+        if FINALIZER not in self.mr.finalizers:
+            return Outcome(Next.NEVER)
+        if spec.on_delete is OnSourceDelete.ORPHAN or self.parts.kind_leaves():
+            self.release()
+            return Outcome(Next.NEVER)
+        if not informer.synced:
+            return Outcome(Next.AFTER, _NOT_READY)
+        mine = self.mine(kind, informer)
+        if not mine:
+            self.release()
+            return Outcome(Next.NEVER)
+        self.parts.writer.check_deleted(self.mr)
+        writer = self.writer(spec, kind, informer)
+        for each in mine.values():
+            if not self.parts.may_act():
+                raise StandDown("the deletion of an object")
+            if not each.managed.deleted:
+                self.delete_one(writer, each)
+        self.report(status.deleting(self.counts(kind, informer)))
+        return Outcome(Next.AFTER, 10.0)
+
+    def delete_one(self, writer: Writer, each: Existing) -> None:
+        try:
+            writer.delete(each)
+        except Refused:
+            # It changed meanwhile: the cache has it soon.
+            return
+        self.parts.metrics.wrote(self.mr, Verb.DELETE, refused=False)
+
+    def hold(self, spec: TenantSourceSpec) -> None:
+        """Have the finalizer if onDelete needs it, and only then."""
+        wanted = spec.on_delete is OnSourceDelete.DELETE
+        if wanted == (FINALIZER in self.mr.finalizers):
+            return
+        others = [each for each in self.mr.finalizers if each != FINALIZER]
+        finalizers = [*others, FINALIZER] if wanted else others
+        self.mr = self.parts.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
+
+    def release(self) -> None:
+        others = [each for each in self.mr.finalizers if each != FINALIZER]
+        self.parts.writer.patch_metadata(self.mr, annotations={}, finalizers=others)
+
+    # Saying
+
+    def invalid(self, message: str) -> Outcome:
+        if self.mr.deleted:
+            # What it would delete cannot be known.
+            if FINALIZER in self.mr.finalizers:
+                self.release()
+            return Outcome(Next.NEVER)
+        failure = Failure(SourceSyncedReason.INVALID_SPEC, message)
+        self.memory.asked = ()
+        self.report(status.failed(failure, None))
+        return Outcome(Next.NEVER, failed=True)
+
+    def failed(self, failure: Failure, template: Compiled, informer: Informer) -> Outcome:
+        self.parts.metrics.read(self.mr, "failed")
+        _log.warning("cannot read the rows", reason=failure.reason.value, error=failure.message)
+        self.report(status.failed(failure, self.counts(template.kind, informer)))
+        return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=True)
+
+    def not_served(self, kind: Kind, informer: Informer) -> Outcome:
+        if not informer.served or informer.forbidden:
+            message = informer.problem or f"the cluster does not have the kind {kind.kind}"
+            self.report(status.failed(Failure(SourceSyncedReason.WRITE_FAILED, message), None))
+        return Outcome(Next.AFTER, _NOT_READY)
+
+    def recount(self, counts: Counts) -> None:
+        self.report(status.recounted(counts))
+
+    def report(self, report: status.Report) -> None:
+        self.mr = self.parts.writer.write_status(self.mr, report)
+
+    # Facts
+
+    def asked(self) -> tuple[object, ...]:
+        annotations = self.mr.annotations
+        return (
+            self.mr.generation,
+            annotations.get(names.RECONCILE_REQUESTED_AT),
+            annotations.get(CONFIRM),
+        )
+
+    def world(self, spec: TenantSourceSpec, kind: Kind, informer: Informer) -> World:
+        mine = self.mine(kind, informer)
+        confirm = self.mr.annotations.get(CONFIRM) or ""
+        now, clock = self.parts.now(), self.parts.clock.now()
+
+        def other(name: str) -> Existing | None:
+            stored = informer.cache.get(ObjectKey(self.mr.namespace, name))
+            return None if stored is None or name in mine else Existing(kind, stored)
+
+        return World(spec, mine, other, confirm, now, clock)
+
+    def mine(self, kind: Kind, informer: Informer) -> dict[str, Existing]:
+        """The objects of the TenantSource, by name."""
+        index = f"{self.mr.namespace}/{owner_value(self.mr.name)}"
+        found = (Existing(kind, obj) for obj in informer.cache.by_index(BY_OWNER, index))
+        return {each.name: each for each in found}
+
+    def counts(self, kind: Kind, informer: Informer) -> Counts:
+        mine = self.mine(kind, informer)
+        return Counts(len(mine), sum(each.live for each in mine.values()))
+
+    def writer(self, spec: TenantSourceSpec, kind: Kind, informer: Informer) -> Writer:
+        return Writer(
+            self.parts.objects, kind, informer.cache, self.mr.namespace, self.mr.name, table_digest(spec)
+        )
+
+
+def _in_time(rows: Reading) -> Iterator[Row]:
+    """The rows, as long as there is time to follow them."""
+    for number, row in enumerate(rows):
+        if number % _LOOK_AT_CLOCK == 0 and deadline.remaining() < _TIME_TO_REPORT:
+            message = f"the read of {number} rows took too long; raise --timeout"
+            raise StoreError(StoreReason.INCOMPLETE, message)
+        yield row

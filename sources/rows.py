@@ -1,0 +1,222 @@
+"""Rows become desired objects. A row that is wrong stops no other, and never counts as gone.
+
+A row is identified by its key alone. An object belongs to the row whose key it has, and keeps its name while
+that key exists: a change of what the name is made of would else delete a tenant and create another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from apis.errors import visible
+from sources.objects import LONGEST_KEY, Existing, domains_in
+from sources.stores.store import Row, Value
+from sources.template import Compiled, InvalidRow
+
+__all__ = ["Desired", "Problem", "Table", "read_table", "settled"]
+
+_LONGEST_SHOWN: Final = 128
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row that has a problem."""
+
+    key: str
+    """As shown: cut to a readable length."""
+    field: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Desired:
+    """The object that a row asks for."""
+
+    key: str
+    name: str
+    labels: Mapping[str, str]
+    spec: Mapping[str, Any]
+    domains: frozenset[str]
+    order: tuple[int, float, str] = (0, 0.0, "")
+
+    @property
+    def digest(self) -> str:
+        """Differs if anything that is applied differs."""
+        return digest_of([self.key, self.name, dict(self.labels), self.spec])
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a complete read had."""
+
+    rows: int = 0
+    desired: Mapping[str, Desired] = field(default_factory=dict)
+    """By key: the rows that are valid."""
+    problems: Mapping[str, Problem] = field(default_factory=dict)
+    """By key: the rows that are not."""
+    keyless: int = 0
+    """Rows whose key cannot be read. It is unknown which objects are theirs, so no row counts as gone."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all rows, valid or not."""
+        return frozenset(self.desired) | frozenset(self.problems)
+
+
+def read_table(rows: Iterable[Row], template: Compiled, key: str, order: str | None = None) -> Table:
+    """Read all rows. Raises what the iteration raises; then nothing follows from the rows so far."""
+    count = keyless = 0
+    desired: dict[str, Desired] = {}
+    problems: dict[str, Problem] = {}
+    for row in rows:
+        count += 1
+        value = key_text(row.columns.get(key))
+        if value is None:
+            keyless += 1
+        elif value in desired or value in problems:
+            desired.pop(value, None)
+            problems[value] = Problem(shown(value), f"the column {key}", "a key that no other row has")
+        else:
+            _take(row, value, template, order or key, desired, problems)
+    return Table(count, desired, problems, keyless)
+
+
+def _take(
+    row: Row,
+    key: str,
+    template: Compiled,
+    order: str,
+    desired: dict[str, Desired],
+    problems: dict[str, Problem],
+) -> None:
+    try:
+        made = template.render(row)
+    except InvalidRow as error:
+        problems[key] = Problem(shown(key), error.field, error.expected)
+        return
+    domains = frozenset(domains_in(template.kind, made.spec))
+    desired[key] = Desired(key, made.name, made.labels, made.spec, domains, _rank(row.columns.get(order)))
+
+
+def settled(table: Table, mine: Mapping[str, Existing]) -> Table:
+    """Give each row the name of the object that it has, and settle which row has a name or a domain that
+    several ask for: the one whose object has it. Of several new ones, none has. All of them are told.
+
+    `mine`: the objects of the TenantSource, by name."""
+    by_key = _by_key(mine)
+    named = {
+        key: replace(each, name=by_key[key].name) if key in by_key else each
+        for key, each in table.desired.items()
+    }
+    contests = _Contests(by_key, table.keys)
+    for each in named.values():
+        contests.enter(each)
+    # Names of objects whose row is invalid at present are not free either.
+    contests.enter_existing(by_key, without=named)
+    lost = contests.told()
+    refused = {key for key, (_, kept) in lost.items() if not kept}
+    return replace(
+        table,
+        desired={key: each for key, each in named.items() if key not in refused},
+        problems={**table.problems, **{key: problem for key, (problem, _) in lost.items() if key in named}},
+    )
+
+
+def _by_key(mine: Mapping[str, Existing]) -> dict[str, Existing]:
+    """The object of each key: of several, which only people can make, the oldest."""
+    found: dict[str, Existing] = {}
+    for each in sorted(mine.values(), key=_age):
+        if each.key:
+            found.setdefault(each.key, each)
+    return found
+
+
+def _age(each: Existing) -> tuple[str, str]:
+    metadata = each.raw["metadata"]
+    return str(metadata.get("creationTimestamp")), metadata["name"]
+
+
+class _Contests:
+    """Which rows ask for the same name or domain."""
+
+    def __init__(self, by_key: Mapping[str, Existing], keys: frozenset[str]) -> None:
+        self._by_key, self._keys = by_key, keys
+        self._claimants: dict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def enter(self, row: Desired) -> None:
+        """A row asks for its name and domains."""
+        self._claimants["metadata.name", row.name].append(row.key)
+        for domain in row.domains:
+            self._claimants["domains", domain].append(row.key)
+
+    def enter_existing(self, by_key: Mapping[str, Existing], without: Mapping[str, Desired]) -> None:
+        """Objects whose row is invalid keep what they have."""
+        for key, each in by_key.items():
+            if key in without or key not in self._keys:
+                continue
+            self._claimants["metadata.name", each.name].append(key)
+            for domain in each.domains:
+                self._claimants["domains", domain].append(key)
+
+    def told(self) -> dict[str, tuple[Problem, bool]]:
+        """By key: the problem, and whether the row keeps what several ask for."""
+        told: dict[str, tuple[Problem, bool]] = {}
+        contested = [item for item in self._claimants.items() if len(item[1]) > 1]
+        for (what, value), keys in sorted(contested):
+            self._judge(what, value, keys, told)
+        return told
+
+    def _judge(self, what: str, value: str, keys: list[str], told: dict[str, tuple[Problem, bool]]) -> None:
+        holders = [key for key in keys if self._holds(key, what, value)]
+        holder = holders[0] if len(holders) == 1 else None
+        noun = "name" if what == "metadata.name" else "domain"
+        for key in keys:
+            other = next(each for each in keys if each != key)
+            if key == holder:
+                text = f"no other row with its {noun}: that of {shown(other)} is refused"
+                told.setdefault(key, (Problem(shown(key), what, text), True))
+            else:
+                text = f"a {noun} that no other row has, such as that of {shown(holder or other)}"
+                told[key] = (Problem(shown(key), what, text), False)
+
+    def _holds(self, key: str, what: str, value: str) -> bool:
+        existing = self._by_key.get(key)
+        if existing is None:
+            return False
+        return existing.name == value if what == "metadata.name" else value in existing.domains
+
+
+def key_text(value: Value) -> str | None:
+    """The key of a row as text; None if it cannot identify a row."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        return None
+    if isinstance(value, float):
+        if not value.is_integer():
+            return None
+        value = int(value)
+    text = str(value)
+    return text if len(text) <= LONGEST_KEY and text.isprintable() else None
+
+
+def shown(key: str) -> str:
+    """A key, cut to a readable length."""
+    text = visible(key)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _rank(value: Value) -> tuple[int, float, str]:
+    """Numbers before text, and rows without a value last."""
+    if isinstance(value, int | float):
+        return (0, float(value), "")
+    return (1, 0.0, value) if isinstance(value, str) else (2, 0.0, "")
+
+
+def digest_of(value: Any, characters: int = 32) -> str:
+    """A digest of a JSON value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:characters]

@@ -1,0 +1,1 @@
+"""The stores that a TenantSource reads, one module each behind `store.Store`."""

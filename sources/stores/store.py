@@ -1,0 +1,64 @@
+"""What a store of customers is: rows, read completely or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+__all__ = ["Reading", "Row", "Store", "StoreError", "StoreReason", "Value"]
+
+Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
+"""A value, as JSON has them."""
+
+
+class StoreReason(StrEnum):
+    """Why a read failed."""
+
+    UNREACHABLE = "Unreachable"
+    """The store does not answer."""
+    ACCESS_DENIED = "AccessDenied"
+    """The store refuses the credentials or the right to read."""
+    INVALID_CONFIGURATION = "InvalidConfiguration"
+    """The store cannot be read as configured, such as a table that does not exist."""
+    INVALID_DATA = "InvalidData"
+    """The store's contents are not in the expected form."""
+    INCOMPLETE = "Incomplete"
+    """The read began and did not reach the end."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One customer."""
+
+    columns: Mapping[str, Value]
+    version: str | None = None
+    """The store's own version of the row, for later write-back."""
+
+
+class StoreError(Exception):
+    """A read failed. Never contains row contents or secrets."""
+
+    def __init__(self, reason: StoreReason, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class Reading(Protocol):
+    """Iterating yields rows; ending without an exception means that the read was complete."""
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+class Store(Protocol):
+    """One configured store."""
+
+    def read(self) -> AbstractContextManager[Reading]:
+        """Read all rows. Raises StoreError at any point."""
+        ...
+
+    def close(self) -> None:
+        """Release what the store holds."""
+        ...

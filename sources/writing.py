@@ -1,0 +1,212 @@
+"""All writes to the objects of a TenantSource, by server-side apply.
+
+Two field managers: `edgetenants-source-NAME` has what the row asks for, and the same with `-gone` has what
+the absence of the row sets (the mark, `suspended`). When the row is back, the second one applies nothing, and
+the API server removes its fields. Neither takes a field from anyone else: a conflict is a problem of the row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from apis.kinds import TENANT_CLAIM, Kind
+from edgetenants_runtime.api.model import Scope
+from edgetenants_runtime.clock import rfc3339
+from edgetenants_runtime.kube.cache import Cache
+from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, TooLarge
+from edgetenants_runtime.managed import ObjectKey, ResourceKind
+from sources.objects import CONFIRMED, GONE, HASH, KEY, OWNER, Existing, manager_of, owner_value
+from sources.plan import Action, Verb
+from sources.rows import Desired
+
+__all__ = ["Objects", "Refused", "Writer", "resource_kind"]
+
+JsonObject = dict[str, Any]
+
+_MANAGERS: Final = re.compile('conflicts? with "([^"]+)"')
+_FIELD: Final = re.compile(r"\.?((?:spec|metadata)\.[\w.\-]+)")
+
+
+class Objects(Protocol):
+    """The requests that a writer makes; `KubeClient` has them."""
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> JsonObject:
+        """See `KubeClient.get`."""
+        ...
+
+    def apply(
+        self,
+        kind: ResourceKind,
+        key: ObjectKey,
+        fields: Mapping[str, Any],
+        *,
+        manager: str,
+        force: bool = False,
+    ) -> JsonObject:
+        """See `KubeClient.apply`."""
+        ...
+
+    def delete(self, kind: ResourceKind, key: ObjectKey, *, uid: str, resource_version: str) -> None:
+        """See `KubeClient.delete`."""
+        ...
+
+
+class Refused(Exception):  # noqa: N818 - says what happened
+    """An object cannot be written as its row asks. Neither text has values of the row."""
+
+    def __init__(self, field: str, expected: str) -> None:
+        super().__init__(f"{field}: expected {expected}")
+        self.field, self.expected = field, expected
+
+
+def resource_kind(kind: Kind) -> ResourceKind:
+    """The runtime's description of one of our kinds."""
+    version = kind.api_version.partition("/")[2]
+    return ResourceKind(
+        kind.group, version, kind.kind, kind.plural, namespaced=kind.scope is Scope.NAMESPACED
+    )
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the objects of one TenantSource. Each method raises Refused for what concerns the one row only,
+    and KubeError for what concerns all."""
+
+    objects: Objects
+    kind: Kind
+    cache: Cache
+    namespace: str
+    source: str
+    """Name of the TenantSource."""
+    table: str
+    """See `plan.table_digest`."""
+
+    def perform(self, action: Action, now: datetime, token: str) -> None:
+        """Do what the action says. `token`: the value of the TenantSource's annotation that confirms a
+        removal."""
+        match action:
+            case Action(Verb.CREATE, row=Desired() as row):
+                self._create(row)
+            case Action(Verb.UPDATE, row=Desired() as row, existing=Existing() as existing):
+                if existing.marked_gone:
+                    self._restore(existing)
+                self._apply(row, existing.managed.uid)
+            case Action(Verb.RESTORE, existing=Existing() as existing):
+                self._restore(existing)
+            case Action(Verb.MARK, existing=Existing() as existing):
+                marks = {GONE: f"{rfc3339(now)} {self.table}"}
+                self._set_going(existing, marks, suspend=_was_suspended(existing))
+            case Action(Verb.CONFIRM, existing=Existing() as existing):
+                marks = {GONE: existing.managed.annotations[GONE], CONFIRMED: token}
+                self._set_going(existing, marks, suspend=_was_suspended(existing))
+            case Action(Verb.SUSPEND, existing=Existing() as existing):
+                self._set_going(existing, _marks(existing), suspend=True)
+            case Action(Verb.DELETE, existing=Existing() as existing):
+                self.delete(existing)
+            case _:
+                raise ValueError(f"incomplete action {action.verb}")
+
+    def _create(self, row: Desired) -> None:
+        # The cache may lag. An object of that name that is not ours must not be merged into.
+        try:
+            self.objects.get(self._resource, self._key(row.name))
+        except NotFound:
+            self._apply(row, None)
+            return
+        raise Refused("metadata.name", f"no other {self.kind.kind} with its name")
+
+    def _apply(self, row: Desired, uid: str | None) -> None:
+        metadata: dict[str, Any] = {
+            "labels": {**row.labels, OWNER: owner_value(self.source)},
+            "annotations": {KEY: row.key, HASH: row.digest},
+        }
+        if uid is not None:
+            # Exactly this object, not another one that was created under its name meanwhile.
+            metadata["uid"] = uid
+        self._send(row.name, {"metadata": metadata, "spec": dict(row.spec)}, manager_of(self.source))
+
+    def _restore(self, existing: Existing) -> None:
+        self._send(existing.name, {"metadata": {"uid": existing.managed.uid}}, self._gone_manager)
+
+    def _set_going(self, existing: Existing, marks: Mapping[str, str], *, suspend: bool) -> None:
+        fields: dict[str, Any] = {"metadata": {"uid": existing.managed.uid, "annotations": dict(marks)}}
+        if suspend:
+            fields["spec"] = _disabled(self.kind)
+        try:
+            self._store(existing.name, fields, self._gone_manager)
+        except Conflict as error:
+            if set(_MANAGERS.findall(error.message)) != {manager_of(self.source)}:
+                raise _refused(error) from error
+            # The row itself set the field, and it is gone.
+            self._store(existing.name, fields, self._gone_manager, force=True)
+
+    def delete(self, existing: Existing) -> None:
+        """Delete the object, if it is as it was seen. Raises Refused and KubeError."""
+        key = self._key(existing.name)
+        try:
+            stored = Existing(self.kind, self.objects.get(self._resource, key))
+            same = stored.managed.uid == existing.managed.uid and stored.owner == owner_value(self.source)
+            marks = stored.managed.annotations.get(GONE) == existing.managed.annotations.get(GONE)
+            if not (same and marks and stored.key == existing.key):
+                raise Refused("metadata", "an object that did not change since the read")
+            uid, version = stored.managed.uid, stored.managed.resource_version
+            self.objects.delete(self._resource, key, uid=uid, resource_version=version)
+        except NotFound:
+            return
+        except Conflict as error:
+            raise Refused("metadata", "an object that did not change since the read") from error
+
+    def _send(self, name: str, fields: Mapping[str, Any], manager: str) -> None:
+        try:
+            self._store(name, fields, manager)
+        except (Conflict, Invalid, TooLarge) as error:
+            raise _refused(error) from error
+        except Forbidden as error:
+            if "missing RBAC rule" in str(error):
+                raise
+            # A quota, or an admission policy, whose words may have values of the row.
+            raise Refused(
+                "spec", "an object that the cluster's admission policies and quotas accept"
+            ) from error
+
+    def _store(self, name: str, fields: Mapping[str, Any], manager: str, *, force: bool = False) -> None:
+        stored = self.objects.apply(self._resource, self._key(name), fields, manager=manager, force=force)
+        self.cache.observed(stored)
+
+    def _key(self, name: str) -> ObjectKey:
+        return ObjectKey(self.namespace, name)
+
+    @property
+    def _resource(self) -> ResourceKind:
+        return resource_kind(self.kind)
+
+    @property
+    def _gone_manager(self) -> str:
+        return f"{manager_of(self.source)}-gone"
+
+
+def _marks(existing: Existing) -> dict[str, str]:
+    found = existing.managed.annotations
+    return {name: found[name] for name in (GONE, CONFIRMED) if name in found}
+
+
+def _was_suspended(existing: Existing) -> bool:
+    """Its row's absence disabled it before: what is not applied again would be taken back."""
+    return existing.marked_gone and existing.suspended
+
+
+def _disabled(kind: Kind) -> dict[str, Any]:
+    return {"suspended": True} if kind.kind == TENANT_CLAIM.kind else {"forProvider": {"enabled": False}}
+
+
+def _refused(error: KubeError) -> Refused:
+    found = _FIELD.search(error.message)
+    field = found[1] if found else "spec"
+    if isinstance(error, Conflict):
+        managers = ", ".join(sorted(set(_MANAGERS.findall(error.message)))) or "another client"
+        return Refused(field, f"a field that no other field manager has; {managers} has it")
+    return Refused(field, "a value that the API server accepts")
