@@ -20,6 +20,11 @@ class Form(StrEnum):
     """Text for people."""
     JSON = "json"
     YAML = "yaml"
+    ZONE = "zone"
+    """Lines of a zone file."""
+    ROUTE53 = "route53"
+    """A change batch of Route 53."""
+    TERRAFORM = "terraform"
 
 
 def takes_form(*forms: Form) -> Callable[[Command], Command]:

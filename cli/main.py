@@ -22,6 +22,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str, str]]] = {
         "demo",
         "Watch a claim become a live tenant, change, drift and be deleted.",
     ),
+    "dns": ("cli.commands.dns", "dns", "Show a claim's DNS records, what DNS answers, and what to paste."),
     "import": (
         "cli.commands.import_",
         "import_",

@@ -2,12 +2,37 @@
 
 from tests.mutants.mutation import Mutation
 
+_DNS = ("unit/cli/test_dns.py",)
 _OUTPUT = ("unit/cli/test_output.py",)
 _DOCUMENTS = ("unit/cli/test_documents.py",)
 _VALIDATE = ("unit/cli/test_validate.py",)
 _TEAMS = ("unit/cli/test_team_configs.py",)
 
 CLI_CONTRACT = (
+    Mutation(
+        "any text of a status is a name to paste",
+        "dns_records.py",
+        "if not _NAME.fullmatch(text):",
+        "if False:",
+        "a name with a line break puts a record into the user's zone",
+        _DNS,
+    ),
+    Mutation(
+        "the change batch replaces what serves today",
+        "dns_records.py",
+        '"Action": "CREATE"',
+        '"Action": "UPSERT"',
+        "a paste leads a live name elsewhere",
+        _DNS,
+    ),
+    Mutation(
+        "what the provider makes is printed to paste",
+        "dns.py",
+        "theirs = [row.record for row in rows if not row.is_ours]",
+        "theirs = [row.record for row in rows]",
+        "the user makes records that the provider then does not own",
+        _DNS,
+    ),
     Mutation(
         "a comment of the output has as many lines as its text",
         "output.py",

@@ -443,4 +443,66 @@ _OF_ORDER: tuple[Mutation, ...] = (
     ),
 )
 
-PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS, *_OF_ORDER)
+_FAULTS = ("unit/provider/dns/public/test_faults.py",)
+_RULES = ("unit/provider/dns/public/test_rules.py",)
+
+_OF_LOOKUPS = (
+    Mutation(
+        "a lame name server's answer counts",
+        "dns/public/authoritative.py",
+        "if not message.flags & dns.flags.AA and not message.rcode():",
+        "if False:",
+        "a record counts as missing because a server does not serve its zone",
+        _FAULTS,
+    ),
+    Mutation(
+        "each SERVFAIL is bogus DNSSEC",
+        "dns/public/recursive.py",
+        "return code in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)",
+        "return True",
+        "the owner of a domain searches for an error in DNSSEC that there is not",
+        _FAULTS,
+    ),
+    Mutation(
+        "a lookup waits for each resolver in full",
+        "dns/public/recursive.py",
+        "if left < _LEAST:",
+        "if False:",
+        "a lookup takes as long as there are resolvers",
+        _FAULTS,
+    ),
+    Mutation(
+        "issuewild does not count for a wildcard",
+        "dns/public/caa.py",
+        "counting = wild if wildcard and wild else issue",
+        "counting = issue",
+        "a certificate for a wildcard fails without a reason",
+        _RULES,
+    ),
+    Mutation(
+        "a failed lookup of CAA is passed over",
+        "dns/public/caa.py",
+        "        if not found.is_known:",
+        "        if False:",
+        "records of a name above are blamed, which do not count",
+        _RULES,
+    ),
+    Mutation(
+        "a lookup that failed is a missing record",
+        "dns/public/verdicts.py",
+        "    if unknown is not None:",
+        "    if False:",
+        "the owner makes a record that is there",
+        _RULES,
+    ),
+    Mutation(
+        "other addresses at an apex are wrong",
+        "dns/public/verdicts.py",
+        'return Seen.WRONG if kind == "CNAME" and there.values else Seen.UNKNOWN',
+        "return Seen.WRONG",
+        "an alias that leads to CloudFront is reported as wrong",
+        _RULES,
+    ),
+)
+
+PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS, *_OF_ORDER, *_OF_LOOKUPS)

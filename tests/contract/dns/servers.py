@@ -48,6 +48,13 @@ renamed 300 DNAME other.example.net.
 _SMALL_RECORDS: Final = (
     "@ 300 SOA ns.example.test. a.example.test. 1 3600 600 86400 60\n@ 300 NS ns.example.test.\n"
 )
+ELSEWHERE: Final = "cloudfront.test"
+"""A zone that the resolver has, and no name server of the other zones."""
+_ELSEWHERE_RECORDS: Final = """\
+@ 300 SOA ns.example.test. a.example.test. 1 3600 600 86400 60
+@ 300 NS ns.example.test.
+* 300 A 192.0.2.1
+"""
 _SECONDS: Final = 10.0
 
 
@@ -88,6 +95,29 @@ options {{
   recursion no; notify no; dnssec-validation no; allow-transfer {{ key "provider"; }}; minimal-any yes;
 }};
 {zones}"""
+    )
+    command = [*packages.command("usr/sbin/named"), "-g", "-n", "1", "-c", str(home / "named.conf")]
+    with _process(command, home, running):
+        yield running
+
+
+@contextmanager
+def resolver(packages: Installed, home: Path, authority: Running) -> Iterator[Running]:
+    """BIND as a resolver of the test zones. It trusts another key of SMALL, which is not signed at all."""
+    running = Running(_free_port())
+    (home / "elsewhere.zone").write_text(f"$ORIGIN {ELSEWHERE}.\n{_ELSEWHERE_RECORDS}")
+    (home / "named.conf").write_text(
+        f"""controls {{}};
+trust-anchors {{ {SMALL}. static-ds 12345 13 2 "{"0" * 64}"; }};
+options {{
+  directory "{home}"; managed-keys-directory "{home}";
+  pid-file "{home}/pid"; session-keyfile "{home}/session";
+  listen-on port {running.port} {{ {HOST}; }}; listen-on-v6 {{ none; }};
+  recursion yes; dnssec-validation yes; empty-zones-enable no;
+  forward only; forwarders {{ {HOST} port {authority.port}; }};
+}};
+zone "{ELSEWHERE}" {{ type primary; file "{home}/elsewhere.zone"; }};
+"""
     )
     command = [*packages.command("usr/sbin/named"), "-g", "-n", "1", "-c", str(home / "named.conf")]
     with _process(command, home, running):
@@ -221,7 +251,7 @@ def _free_port() -> int:
 def _answers(running: Running) -> bool:
     try:
         answer = dns.query.udp(
-            dns.message.make_query(f"{ZONE}.", "SOA", flags=0), HOST, timeout=0.2, port=running.port
+            dns.message.make_query(f"{ZONE}.", "SOA"), HOST, timeout=0.2, port=running.port
         )
     except (OSError, dns.exception.DNSException):
         return False

@@ -16,7 +16,7 @@ from cli.commands.render import render
 from cli.main import cli
 from function import offline
 
-COMMANDS = ["demo", "import", "plan", "render", "sandbox", "validate"]
+COMMANDS = ["demo", "dns", "import", "plan", "render", "sandbox", "validate"]
 HEAVY = ("boto3", "botocore", "pydantic", "kubernetes", "grpc", "structlog")
 
 

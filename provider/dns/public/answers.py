@@ -1,0 +1,68 @@
+"""The values of public DNS: what was asked, and what a server answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+__all__ = ["PORT", "Answer", "Lookup", "Outcome", "Server"]
+
+PORT: Final = 53
+
+
+class Outcome(StrEnum):
+    """What an answer says."""
+
+    FOUND = "Found"
+    """There are records of the type."""
+    NO_NAME = "NoName"
+    """The name, or a name to which it leads, does not exist (NXDOMAIN)."""
+    NO_TYPE = "NoType"
+    """The name exists and has no records of the type."""
+    BOGUS = "Bogus"
+    """The resolver rejects the DNSSEC signatures: it answers only if it is asked not to check them."""
+    FAILED = "Failed"
+    """No usable answer: a time-out, a refusal, a server that does not serve the zone, a broken message."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The address of a DNS server."""
+
+    address: str
+    port: int = PORT
+
+    def __str__(self) -> str:
+        return self.address if self.port == PORT else f"{self.address}#{self.port}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question for a name and a type."""
+
+    outcome: Outcome
+    name: str
+    """The asked name, in lower-case A-labels, without a final dot."""
+    type: str
+    chain: tuple[str, ...] = ()
+    """The names to which CNAME records lead from `name`, in order."""
+    values: tuple[str, ...] = ()
+    """The records' values, sorted: addresses; names without a final dot; the joined strings of a TXT."""
+    why: str = ""
+    """Why it failed or is bogus."""
+    servers: tuple[str, ...] = ()
+    """Who answered: the names of the zone's name servers, or the addresses of resolvers."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it says what the name has."""
+        return self.outcome in (Outcome.FOUND, Outcome.NO_NAME, Outcome.NO_TYPE)
+
+
+class Lookup(Protocol):
+    """Asks public DNS. Thread-safe. Raises nothing: a lookup that fails returns FAILED or BOGUS."""
+
+    def ask(self, name: str, kind: str) -> Answer:
+        """Return the answer for a name (A-labels) and a type, such as "CNAME", "A", "TXT" or "CAA"."""
+        ...
