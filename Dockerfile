@@ -1,6 +1,8 @@
 # One file, a target for each of the two programs:
 #   docker build --target function -t function-edgetenants .
 #   docker build --target provider -t provider-edgetenants .
+# With the SDKs for records in Azure DNS and in Cloudflare:
+#   docker build --target provider --build-arg PROVIDER_LOCK=provider-dns -t provider-edgetenants .
 # Crossplane runs both as uid and gid 2000 with a read-only root file system.
 
 ARG PYTHON=3.13
@@ -22,7 +24,8 @@ RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements/functi
  && /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./runtime .
 
 FROM build AS build-provider
-RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements/provider.lock \
+ARG PROVIDER_LOCK=provider
+RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements/${PROVIDER_LOCK}.lock \
  && /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./runtime .
 
 # The same base image as the build stage: a venv is bound to its interpreter's path and ABI.

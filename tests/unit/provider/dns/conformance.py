@@ -1,6 +1,7 @@
 """What every record store does, by plans against its service. Subclass `Conformance` and give it a bench.
 
-The bench has a zone with `*.wild`, a CNAME to elsewhere.example.net, and `key.many`, an SSHFP record.
+The bench has a zone with `*.wild`, a CNAME to elsewhere.example.net, and `key.many`, a record of its type
+`rare`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Bench:
     """The service also refuses to delete a record set whose TTL has changed."""
     compares: bool = True
     """The service compares and sets. Without, of two writers at the same moment both may succeed."""
+    rare: str = "SSHFP"
+    """The type of the record at `key.many`: one that few names have, and that the service knows."""
 
     def name(self, prefix: str = "") -> str:
         """A name that no other test uses."""
@@ -146,7 +149,7 @@ class Conformance:
 
     def test_a_rare_type_is_in_the_way_of_a_cname_too(self, bench):
         step = bench.step(cname(f"key.many.{bench.zone.name}"), take_over=True)
-        assert (step.standing, [each.type for each in step.there]) == (Standing.TAKEN, ["SSHFP"])
+        assert (step.standing, [each.type for each in step.there]) == (Standing.TAKEN, [bench.rare])
 
     @pytest.mark.parametrize("kind", ["CNAME", "A", "MX"])
     def test_what_appears_before_the_write_stays(self, bench, kind):
@@ -158,13 +161,15 @@ class Conformance:
         assert bench.has(domain) == {(kind, values[kind], 120)}
         assert bench.has(ownership.mark_name(domain)) == set()
 
-    @pytest.mark.parametrize("kind", ["MX", "TXT", "SSHFP"])
+    @pytest.mark.parametrize("kind", ["MX", "TXT", "rare"])
     def test_what_appears_beside_a_replaced_record_stays_and_so_does_that(self, bench, kind):
         """A server ignores a CNAME beside others, after it has deleted what the CNAME replaces."""
         domain = bench.name()
         bench.put(RecordSet(domain, "A", ("192.0.2.1",), 120))
         step = bench.step(cname(domain), take_over=True)
-        value = {"MX": "10 mail.example.net.", "TXT": "text", "SSHFP": f"4 2 {'ab' * 32}"}[kind]
+        kind = bench.rare if kind == "rare" else kind
+        values = {"MX": "10 mail.example.net.", "TXT": "text", "SSHFP": f"4 2 {'ab' * 32}"}
+        value = values.get(kind, "elsewhere.example.net")
         bench.put(RecordSet(domain, kind, (value,), 120))
         bench.fails(step.change)
         assert {each[0] for each in bench.has(domain)} == {"A", kind}
