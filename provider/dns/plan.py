@@ -7,14 +7,14 @@
     none            others                        TAKEN, unless taking them over is allowed
     ours            as wanted                     OURS
     ours            missing, or others            DUE: correct them
-    another's       any                           FOREIGN
+    another's       any                           FOREIGN; as ours, if that owner gave us the domain
 
 No plan changes a record that is not ours. A type that the provider never makes, such as MX, is never deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -73,13 +73,22 @@ class Step:
     """The records were made before, and are not as wanted any more."""
 
 
-def settle(wanted: Wanted, found: Found, owner: Owner, *, take_over: bool = False) -> Step:
+def settle(
+    wanted: Wanted,
+    found: Found,
+    owner: Owner,
+    *,
+    take_over: bool = False,
+    former: Collection[str] = (),
+) -> Step:
     """Plan the records of a domain.
 
     Args:
         wanted: the records.
         found: what the zone has at `wanted.names`.
         owner: who makes them.
+        former: the digests of owners that gave the domain to this one: their records count as ours, and get
+            our mark.
         take_over: replace records without a mark, of types that the provider makes.
 
     Raises:
@@ -88,7 +97,7 @@ def settle(wanted: Wanted, found: Found, owner: Owner, *, take_over: bool = Fals
     mark = ownership.mark(wanted.domain, owner)
     marks = _marks(found, wanted.domain)
     present = _owner(marks)
-    if marks and (present is None or present.owner != owner.owner):
+    if marks and (present is None or present.owner not in {owner.owner, *former}):
         return Step(wanted.domain, Standing.FOREIGN, _ordered(marks))
     there = _ordered(each for name in _names(wanted) for each in _in_the_way(wanted, found, name))
     missing = tuple(each for each in wanted.records if not _has(there, each))

@@ -9,7 +9,7 @@ import pytest
 from edgetenants_runtime.managed import ProviderConfigKey
 from tests.contract.emulated import DISTRIBUTION
 from tests.contract.led import Led, Zone, dns_config, led
-from tests.contract.test_records import BY_CLOUDFRONT, order
+from tests.contract.test_records import BY_CLOUDFRONT, MARK, order
 
 
 @pytest.fixture
@@ -150,3 +150,83 @@ class TestLostAnswers:
         acme.run(30)
         assert zone.records == {}
         assert order(aws, "UpdateDistributionTenant", "DeleteDistributionTenant") == []
+
+
+class TestMovesBetweenNamespaces:
+    """A domain that moves takes its records with it, also to another namespace: who has the domain corrects
+    and removes them."""
+
+    @pytest.fixture
+    def teams(self, aws, zone) -> tuple[Led, Led]:
+        """A giver with two domains and a taker with one, whose resources know each other."""
+        aws.admin("PATCH", "settings", {"domain_move_needs_disabled_source": False})
+        giver = led(aws, dns_config(aws, zone), "moves.example.com", "stays.example.com", namespace="team-a")
+        taker = led(aws, dns_config(aws, zone), "own.example.com", namespace="team-b")
+        for each in (giver, taker):
+            each.everyone = lambda: [one.mr for one in (giver, taker) if one.mr]  # type: ignore[method-assign]
+            each.run(120)
+        return giver, taker
+
+    def take(self, taker: Led, giver: Led) -> None:
+        id_ = giver.stored["status"]["atProvider"]["id"]
+        taker.edit(
+            {"edgetenants.io/take-domains-from": id_}, domains=["own.example.com", "moves.example.com"]
+        )
+
+    def give(self, giver: Led, to: str = "team-b/team-b.acme") -> None:
+        giver.edit({"edgetenants.io/give-domains-to": to})
+
+    def test_who_got_the_domain_has_the_records_and_removes_them(self, teams, zone):
+        giver, taker = teams
+        before = dict(zone.records)
+        self.give(giver)
+        self.take(taker, giver)
+        taker.run(120)
+        assert taker.told("DNSReady")[:2] == ("True", "DNSReady")
+        mark = (f"{MARK}moves.example.com", "TXT")
+        assert zone.records[mark] != before[mark]
+        assert {**zone.records, mark: ""} == {**before, mark: ""}
+        giver.edit(domains=["stays.example.com"])
+        giver.run(120)
+        assert ("moves.example.com", "CNAME") in zone.records
+        taker.delete()
+        taker.run(120)
+        assert taker.mr is None
+        assert {name for name, _ in zone.records} == {"stays.example.com", f"{MARK}stays.example.com"}
+
+    def test_a_new_process_takes_them_over_too(self, teams, aws, zone):
+        giver, taker = teams
+        self.give(giver)
+        self.take(taker, giver)
+        aws.fault("ChangeResourceRecordSets", every=True, code="InternalError", message="no", status=500)
+        taker.run(120)
+        assert taker.told("DNSReady")[0] == "False"
+        aws.admin("DELETE", "faults")
+        taker.restart()
+        taker.run(120)
+        assert taker.told("DNSReady")[:2] == ("True", "DNSReady")
+
+    def test_no_one_takes_over_records_before_the_domain(self, teams, aws, zone):
+        giver, taker = teams
+        self.give(giver)
+        before = dict(zone.records)
+        aws.fault("UpdateDomainAssociation", every=True, code="InternalError", message="no", status=500)
+        self.take(taker, giver)
+        taker.run(120)
+        assert zone.records == before
+
+    @pytest.mark.parametrize("to", ["", "team-b/team-b.other", "team-c/team-b.acme"])
+    def test_without_consent_they_are_anothers(self, teams, aws, zone, to):
+        giver, taker = teams
+        before = dict(zone.records)
+        self.give(giver)
+        self.take(taker, giver)
+        aws.fault("ChangeResourceRecordSets", every=True, code="InternalError", message="no", status=500)
+        taker.run(60)
+        self.give(giver, to)
+        aws.admin("DELETE", "faults")
+        taker.run(120)
+        has = {each["domain"] for each in taker.stored["status"]["atProvider"]["domains"]}
+        assert "moves.example.com" in has
+        assert taker.told("DNSReady")[1] == "DNSError"
+        assert zone.records == before

@@ -9,6 +9,33 @@ _SERVING = ("unit/provider/dns/test_rfc2136_serving.py",)
 _POWERDNS = ("unit/provider/dns/test_powerdns_failures.py",)
 _BIND = "contract/dns/test_bind.py::Test::"
 
+_OF_MOVES: tuple[Mutation, ...] = (
+    Mutation(
+        "records do not move with their domain",
+        "dns/plan.py",
+        "    if marks and (present is None or present.owner not in {owner.owner, *former}):\n",
+        "    if marks and (present is None or present.owner != owner.owner):\n",
+        "when the receiver is deleted, its name leads to CloudFront without a tenant",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "records move before their domain",
+        "cloudfront/dns/work.py",
+        "        return self.givers() if domain in has else ()\n",
+        "        return self.givers()\n",
+        "a team takes the records of a tenant that serves",
+        ("contract/test_records_hostile.py",),
+    ),
+    Mutation(
+        "records move without consent",
+        "cloudfront/domain/moves.py",
+        "        if names and address in _listed(other, GIVE_ANNOTATION):\n",
+        "        if True:\n",
+        "any namespace loses its marks to who has the domain",
+        ("contract/test_records_hostile.py",),
+    ),
+)
+
 _OF_PLANS: tuple[Mutation, ...] = (
     Mutation(
         "records of people are taken over unasked",
@@ -505,4 +532,4 @@ _OF_LOOKUPS = (
     ),
 )
 
-PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS, *_OF_ORDER, *_OF_LOOKUPS)
+PROVIDER_DNS: tuple[Mutation, ...] = (*_OF_MOVES, *_OF_PLANS, *_OF_UPDATES, *_OF_POWERDNS, *_OF_ORDER, *_OF_LOOKUPS)

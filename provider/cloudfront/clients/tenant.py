@@ -6,10 +6,10 @@ Before it creates or updates a tenant, it checks for problems, and for domains t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import structlog
@@ -38,7 +38,7 @@ from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.dns import successors
 from provider.cloudfront.dns.work import TenantRecords
-from provider.cloudfront.domain import dns_instructions
+from provider.cloudfront.domain import dns_instructions, moves
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.domain.tenant_proofs import TenantProofs
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects
@@ -59,6 +59,7 @@ from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES
 from provider.cloudfront.tenant.report import Dns
+from provider.dns.ownership import Owner
 
 __all__ = ["TenantClient"]
 
@@ -172,8 +173,13 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
                 DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
                 succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
                 listed=partial(successors.lists, mr, self._cluster.everyone),
+                givers=cache(partial(self._givers, mr)),
             )
         return self._records
+
+    def _givers(self, mr: Managed) -> Collection[str]:
+        namespaces = moves.givers(mr, self._cluster.everyone)
+        return {Owner.of(self._account.installation, each, "").owner for each in namespaces}
 
     def _has_tenant(self, mr: Managed, domain: str) -> bool:
         """Whether a tenant has a domain, or may have it: the provider may not ask."""
@@ -342,18 +348,26 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         domains = state.asked.domains or seen.domains.keys()
         proofs = self._proofs_of(mr).instructions(domains)
         where = Dns(group.endpoint, records.state, group, unseen(group, records), proofs=proofs)
-        return self._seen_by_dns(mr, where, domains, fresh=records.fresh)
+        return self._seen_by_dns(mr, where, domains, seen.domains.keys(), fresh=records.fresh)
 
-    def _seen_by_dns(self, mr: Managed, where: Dns, domains: Iterable[str], *, fresh: bool = False) -> Dns:
-        """Add what the zones have, if the provider manages the records. `fresh`: CloudFront has just said how
-        it sees them."""
+    def _seen_by_dns(
+        self,
+        mr: Managed,
+        where: Dns,
+        domains: Iterable[str],
+        has: Collection[str] = (),
+        *,
+        fresh: bool = False,
+    ) -> Dns:
+        """Add what the zones have, if the provider manages the records. `has` are the domains of the tenant.
+        `fresh`: CloudFront has just said how it sees them."""
         records = self._records_of(mr)
         if not records.asked:
             return where
-        look = records.look(domains, where.endpoint)
+        look = records.look(domains, where.endpoint, has)
         if fresh and where.endpoint:
             records.heard(where.state, where.endpoint)
-            look = records.look(domains, where.endpoint)
+            look = records.look(domains, where.endpoint, has)
         return replace(where, look=look, ready=records.condition(where.unseen))
 
     # Create.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -31,6 +32,10 @@ __all__ = [
     "until_served",
     "wanted",
 ]
+
+Former = Callable[[str], Collection[str]]
+"""The digests of the owners that gave a domain to the resource, by domain."""
+_NO_ONE: Final[Former] = lambda _: ()  # noqa: E731
 
 _CHALLENGE_TTL: Final = 300
 _LEADING: Final = frozenset({"A", "AAAA", "CNAME"})
@@ -124,7 +129,12 @@ def wanted(store: RecordStore, zone: Zone, domain: str, endpoint: str, ttl: int)
 
 
 def look(
-    access: RecordsAccess, uid: str, domains: Iterable[str], endpoint: str, confirmation: str = ""
+    access: RecordsAccess,
+    uid: str,
+    domains: Iterable[str],
+    endpoint: str,
+    confirmation: str = "",
+    former: Former = _NO_ONE,
 ) -> Look:
     """Look at the records of domains that are to lead to a routing endpoint.
 
@@ -134,8 +144,10 @@ def look(
         domains: the domains.
         endpoint: the routing endpoint.
         confirmation: the token that a user has given.
+        former: the owners that gave a domain to this resource, as in `plan.settle`.
     """
-    each = {domain: _looked(access, uid, domain, endpoint) for domain in sorted(domains)}
+    looked = partial(_looked, access, uid, endpoint=endpoint, former=former)
+    each = {domain: looked(domain) for domain in sorted(domains)}
     asking = [found for found in each.values() if found.answers]
     if not asking:
         return Look(MappingProxyType(each))
@@ -144,7 +156,7 @@ def look(
         return Look(MappingProxyType(each), token)
     if access.may_replace:
         for found in asking:
-            each[found.domain] = _looked(access, uid, found.domain, endpoint, take_over=True)
+            each[found.domain] = looked(found.domain, take_over=True)
     return Look(MappingProxyType(each), token, confirmed=True)
 
 
@@ -216,7 +228,7 @@ def leads_to_cloudfront(record: RecordSet) -> bool:
 
 
 def _looked(
-    access: RecordsAccess, uid: str, domain: str, endpoint: str, *, take_over: bool = False
+    access: RecordsAccess, uid: str, domain: str, *, endpoint: str, former: Former, take_over: bool = False
 ) -> DomainLook:
     assert access.store is not None  # noqa: S101 - the caller has checked it
     found = DomainLook(domain)
@@ -229,7 +241,7 @@ def _looked(
         asked = wanted(access.store, zone, domain, endpoint, access.ttl)
         above = _wildcards_above(domain, zone)
         there = access.store.read(zone, asked.names | above)
-        step = plan.settle(asked, there, access.owner, take_over=take_over)
+        step = plan.settle(asked, there, access.owner, take_over=take_over, former=former(domain))
     except ValueError as error:
         return replace(found, problem=str(error))
     except DnsError as error:

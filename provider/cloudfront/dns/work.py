@@ -61,6 +61,8 @@ class TenantRecords:
     """Whether another resource, which stays, takes over the records of a domain."""
     listed: Callable[[str], bool] = lambda _: False
     """Whether another resource, of any namespace, lists a domain or has it."""
+    givers: Callable[[], Collection[str]] = tuple
+    """The digests of the owners of other namespaces that agree to give domains to this resource."""
     last: Look = looks.NOTHING
     """The last look of this reconcile."""
     failed: str = ""
@@ -71,12 +73,14 @@ class TenantRecords:
         """The spec asks for records."""
         return self.access.asked
 
-    def look(self, domains: Iterable[str], endpoint: str | None) -> Look:
-        """Look at the records of domains that are to lead to a routing endpoint; None: it is not known."""
+    def look(self, domains: Iterable[str], endpoint: str | None, has: Collection[str] = ()) -> Look:
+        """Look at the records of domains that are to lead to a routing endpoint; None: it is not known.
+        `has` are those that the tenant has in AWS: their records move with them from other namespaces."""
         if not self.asked or self.access.store is None or endpoint is None:
             return self.last
         confirmation = self.mr.annotations.get(conditions.CONFIRM, "")
-        self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation)
+        former = partial(self._former, has)
+        self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation, former)
         return self.last
 
     def heard(self, told: State, endpoint: str) -> None:
@@ -131,6 +135,9 @@ class TenantRecords:
             raise self._failure(failures)
         self.failed = _why(failures)
         return f"wrote the DNS records of {named(written)}" if written else ""
+
+    def _former(self, has: Collection[str], domain: str) -> Collection[str]:
+        return self.givers() if domain in has else ()
 
     def _may_write(self, found: DomainLook, active: Collection[str]) -> bool:
         step = found.step

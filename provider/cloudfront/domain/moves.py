@@ -62,6 +62,23 @@ def unreadable(mr: Managed) -> str:
     )
 
 
+def givers(mr: Managed, everyone: Callable[[], Iterable[Managed]]) -> frozenset[str]:
+    """The other namespaces with a resource that agrees to give domains to this one, which takes some."""
+    if not taken_from(mr):
+        return frozenset()
+    address, own, found = _address(mr), identity.namespace_of(mr), set()
+    for other in everyone():
+        deadline.check("the search for who gives domains")
+        namespace = identity.namespace_of(other)
+        if namespace == own or namespace in found or other.deleted:
+            continue
+        # Most name others, and a list may be long.
+        names = address in other.annotations.get(GIVE_ANNOTATION, "")
+        if names and address in _listed(other, GIVE_ANNOTATION):
+            found.add(namespace)
+    return frozenset(found)
+
+
 @dataclass(frozen=True)
 class Mover:
     """Decides for one managed resource."""
