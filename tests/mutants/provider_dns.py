@@ -64,7 +64,7 @@ _OF_PLANS: tuple[Mutation, ...] = (
     Mutation(
         "records of another owner are corrected",
         "dns/plan.py",
-        "    if marks and (present is None or present.owner != owner.owner):\n",
+        "    if marks and (present is None or present.owner not in {owner.owner, *former}):\n",
         "    if marks and present is None:\n",
         "one namespace takes the domains of another",
         _PLAN,
