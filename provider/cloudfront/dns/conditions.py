@@ -41,8 +41,7 @@ def dns_ready(access: RecordsAccess, look: Look, failed: str = "", unseen: str =
     if problems:
         return condition(DnsReason.DNS_ERROR, _sentences(*problems, unseen))
     if look.later is not None and not all(each.is_as_wanted or each.is_due for each in all_):
-        words = "The provider is reading the zones of the domains."
-        return condition(DnsReason.DNS_RECORD_CREATING, _sentences(words, _NO_ACTION, unseen))
+        return condition(DnsReason.DNS_RECORD_CREATING, _sentences(_reading(all_), unseen))
     if due := [each.domain for each in all_ if each.is_due]:
         return _due(access, due, unseen)
     if slow := [each.domain for each in all_ if not each.served]:
@@ -62,6 +61,16 @@ def condition(reason: DnsReason, message: str = "", *, holds: bool = False) -> C
     """Return DNSReady with that reason."""
     status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
     return Condition(type=TenantConditionType.DNS_READY, status=status, reason=reason.value, message=message)
+
+
+def _reading(all_: Sequence[DomainLook]) -> str:
+    silent = min((each.unreachable for each in all_ if each.unreachable), default="")
+    if not silent:
+        return _sentences("The provider is reading the zones of the domains.", _NO_ACTION)
+    return (
+        f"The zones of the domains cannot be read now: {silent.rstrip('.')}. The provider tries again. If "
+        "this lasts, check that the DNS service runs and that the provider reaches it"
+    )
 
 
 def _due(access: RecordsAccess, due: Sequence[str], unseen: str) -> Condition:

@@ -15,7 +15,7 @@ from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.plan import Standing, Step, Wanted
 from provider.dns.records import RecordSet, Zone
 from provider.dns.store import Found, RecordStore
@@ -59,6 +59,8 @@ class DomainLook:
     """Why its records cannot be managed."""
     later: float | None = None
     """Seconds until the zone may be read; None if it was read, or that makes no sense."""
+    unreachable: str = ""
+    """What the attempt to read the zone said, if the DNS service did not answer."""
     doubted: RecordState | None = None
     """As what CloudFront sees the records, if not as the zone has them."""
     answers: tuple[str, ...] = ()
@@ -257,7 +259,8 @@ def _looked(
 
 def _failed(found: DomainLook, error: DnsError) -> DomainLook:
     if error.failure in (Failure.LATER, Failure.NO_ZONE, Failure.UNCERTAIN):
-        return replace(found, later=error.after or 5.0)
+        words = str(error) if isinstance(error, Unreachable) else ""
+        return replace(found, later=error.after or 5.0, unreachable=words)
     return replace(found, problem=str(error))
 
 

@@ -216,7 +216,10 @@ class TestDown:
             tenant.edit(domains=[domain_of(tenant), more])
             tenant.run(120, every=10)
             assert tenant.told("Ready")[0] == "True"
-            assert tenant.told("DNSReady")[0] == "False"
+            status, reason, message = tenant.told("DNSReady")
+            assert (status, reason) == ("False", "DNSRecordCreating")
+            assert "cannot be read now: " in message
+            assert "The provider tries again" in message
         finally:
             process.send_signal(signal.SIGCONT)
         tenant.run(180, every=10)
