@@ -214,6 +214,7 @@ class TestMovesBetweenNamespaces:
         self.take(taker, giver)
         taker.run(120)
         assert zone.records == before
+        assert taker.told("DNSReady")[1] == "DNSError", "they are the giver's until then"
 
     @pytest.mark.parametrize("to", ["", "team-b/team-b.other", "team-c/team-b.acme"])
     def test_without_consent_they_are_anothers(self, teams, aws, zone, to):

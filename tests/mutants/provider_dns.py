@@ -499,14 +499,6 @@ _OF_LOOKUPS = (
         _FAULTS,
     ),
     Mutation(
-        "a lookup waits for each resolver in full",
-        "dns/public/recursive.py",
-        "if left < _LEAST:",
-        "if False:",
-        "a lookup takes as long as there are resolvers",
-        _FAULTS,
-    ),
-    Mutation(
         "issuewild does not count for a wildcard",
         "dns/public/caa.py",
         "counting = wild if wildcard and wild else issue",
