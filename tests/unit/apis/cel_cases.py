@@ -17,6 +17,8 @@ from apis.kinds import Kind
 TENANTS = (kinds.DISTRIBUTION_TENANT, kinds.LEGACY_DISTRIBUTION_TENANT)
 GROUPS = (kinds.CONNECTION_GROUP, kinds.LEGACY_CONNECTION_GROUP)
 CONFIGS = (kinds.CLUSTER_PROVIDER_CONFIG, kinds.PROVIDER_CONFIG, kinds.LEGACY_PROVIDER_CONFIG)
+SHARED_CONFIGS = (kinds.CLUSTER_PROVIDER_CONFIG, kinds.LEGACY_PROVIDER_CONFIG)
+"""They name Secrets with their namespace."""
 CLAIMS = (kinds.TENANT_CLAIM, kinds.LEGACY_TENANT_CLAIM)
 PLANS = (kinds.TENANT_PLANS,)
 
@@ -259,7 +261,7 @@ CEL_CASES: tuple[Case, ...] = (
         ),
     ),
     Case(
-        "one DNS provider", CONFIGS, _ONE_SERVICE,
+        "one DNS provider", SHARED_CONFIGS, _ONE_SERVICE,
         config(dns={"powerdns": _POWERDNS}),
         config(dns={"powerdns": _POWERDNS, "rfc2136": {"server": "10.0.0.1"}}),
     ),
@@ -272,7 +274,7 @@ CEL_CASES: tuple[Case, ...] = (
         config(credentials={"source": "InjectedIdentity"}, dns={"route53": {}}), config(dns={"route53": {}}),
     ),
     Case(
-        "authorities for https", CONFIGS, "expected caCertificates with an https URL only",
+        "authorities for https", SHARED_CONFIGS, "expected caCertificates with an https URL only",
         config(dns={"powerdns": {**_POWERDNS, "url": "https://pdns:8081", "caCertificates": "PEM"}}),
         config(dns={"powerdns": {**_POWERDNS, "caCertificates": "PEM"}}),
     ),
