@@ -395,8 +395,9 @@ class SourceSyncedReason(StrEnum):
     UNREACHABLE = "Unreachable"
     """The store does not answer. The owner of the store acts; the next read retries."""
     ACCESS_DENIED = "AccessDenied"
-    """The store refuses the credentials, or the ServiceAccount may not read the ConfigMap or Secret. The
-    author or the platform team acts; the next read retries."""
+    """The store refuses the credentials, the ServiceAccount may not read the ConfigMap or Secret, or the
+    flags of edgetenants-sources do not allow the host; the message says which. The author or the platform
+    team acts; the next read retries."""
     INVALID_CONFIGURATION = "InvalidConfiguration"
     """The store cannot be read as configured: for example, the ConfigMap or its key does not exist. The
     author acts; the next read retries."""

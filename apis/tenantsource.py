@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
 from edgetenants_runtime.api.conditions import Conditions
 from edgetenants_runtime.api.model import NOT_TEXT, ApiModel, Bool, Kube, Rule
-from edgetenants_runtime.api.references import LabelMap, ObjectName
+from edgetenants_runtime.api.references import LabelMap, ObjectName, SecretKeySelector
 
 from . import errors
 
@@ -68,11 +68,127 @@ class ConfigMapSource(ApiModel):
     yaml: a list of objects."""
 
 
+_DATABASE_NAME = Field(min_length=1, max_length=63)
+_POINTER: Final = "^(/[^/]*)+$"
+_RESERVED_HEADERS: Final = (
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "host",
+    "if-none-match",
+    "transfer-encoding",
+)
+
+
+class PostgresqlSource(ApiModel):
+    """A table or query of a PostgreSQL database, over TLS. The process connects only to hosts that its flag
+    --allowed-database-hosts lists."""
+
+    host: Annotated[str, Field(min_length=1, max_length=253, pattern="^[A-Za-z0-9._:-]+$")]
+    """Host name or address of the server. Its certificate must be for it."""
+    port: Annotated[int, Field(ge=1, le=65535), NOT_TEXT] = 5432
+    """Port of the server."""
+    database: Annotated[str, _DATABASE_NAME]
+    """Name of the database."""
+    user: Annotated[str, _DATABASE_NAME]
+    """The user to read as. It needs the privilege SELECT, and should have no other."""
+    password_secret_ref: SecretKeySelector
+    """The key of a Secret of the same namespace that holds the user's password. It is read before each read
+    of the table, so a new password takes effect with the next one."""
+    ca_secret_ref: SecretKeySelector | None = None
+    """The key of a Secret of the same namespace that holds certificates of the authorities, in PEM, that the
+    server's certificate must be from. Unset: those of the system."""
+    table: Annotated[str | None, _DATABASE_NAME] = None
+    """Name of a table or view, as the database writes it."""
+    schema_name: Annotated[str, _DATABASE_NAME] = "public"
+    """Schema of the table."""
+    columns: Annotated[
+        tuple[Annotated[str, _DATABASE_NAME], ...], Field(max_length=200), Kube(list_type="set")
+    ] = ()
+    """Columns of the table to read. Unset: all."""
+    query: Annotated[str | None, Field(min_length=1, max_length=16384)] = None
+    """A SELECT, instead of a table. It is run in a read-only transaction."""
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.table) != has(self.query)",
+            "expected exactly one of table and query",
+            lambda source: (source.table is None) != (source.query is None),
+        ),
+    )
+
+
+_NOT_RESERVED: Final = Rule(
+    f"!(self.lowerAscii() in {list(_RESERVED_HEADERS)})",
+    f"expected none of {', '.join(_RESERVED_HEADERS)}",
+    lambda value: value.lower() not in _RESERVED_HEADERS,
+)
+
+
+class HttpHeader(ApiModel):
+    """A header whose value is in a Secret."""
+
+    name: Annotated[
+        str, Field(min_length=1, max_length=128, pattern="^[A-Za-z0-9-]+$"), Kube(rules=(_NOT_RESERVED,))
+    ]
+    """Name of the header, such as Authorization."""
+    secret_ref: SecretKeySelector
+    """The key of a Secret of the same namespace that holds the whole value, such as `Bearer …`. It is read
+    before each read of the rows."""
+
+
+class HttpSource(ApiModel):
+    """JSON objects from an HTTP API, page by page. The process calls only hosts that its flag
+    --allowed-http-hosts lists, and public addresses. Redirects are refused."""
+
+    url: Annotated[str, Field(max_length=2048, pattern=r"^https://[^\s/?#@\\]+([/?][^\s#\\]*)?$")]
+    """URL of the first page."""
+    items: Annotated[str, Field(max_length=256, pattern="^(/[^/]*)*$")] = ""
+    """JSON pointer (RFC 6901) of the list of rows in a page, such as /data/items. Empty: the page itself. A
+    page without a list there fails the read."""
+    next_url: Annotated[str | None, Field(max_length=256, pattern=_POINTER)] = None
+    """JSON pointer of the URL of the next page; null or empty on the last one. It must have the scheme, host
+    and port of `url`. Unset, and without cursor: the Link header with rel="next" (RFC 8288)."""
+    cursor: Annotated[str | None, Field(max_length=256, pattern=_POINTER)] = None
+    """JSON pointer of a cursor that the URL of the next page takes; null or empty on the last one."""
+    cursor_parameter: Annotated[str, Field(min_length=1, max_length=64, pattern="^[A-Za-z0-9._-]+$")] = (
+        "cursor"
+    )
+    """The parameter of the URL that takes the cursor."""
+    headers: Annotated[
+        tuple[HttpHeader, ...], Field(max_length=20), Kube(list_type="map", keys=("name",))
+    ] = ()
+    """Headers of each request, such as one with a token."""
+    ca_secret_ref: SecretKeySelector | None = None
+    """The key of a Secret of the same namespace that holds certificates of the authorities, in PEM, that the
+    server's certificate must be from. Unset: those of the system."""
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!(has(self.nextUrl) && has(self.cursor))",
+            "expected at most one of nextUrl and cursor",
+            lambda source: source.next_url is None or source.cursor is None,
+        ),
+    )
+
+
 class SourceChoice(ApiModel):
     """Where the customers are."""
 
-    config_map: ConfigMapSource
+    config_map: ConfigMapSource | None = None
     """A table in a ConfigMap of the same namespace."""
+    postgresql: PostgresqlSource | None = None
+    """A table or query of a PostgreSQL database."""
+    http: HttpSource | None = None
+    """JSON objects from an HTTP API."""
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "[has(self.configMap), has(self.postgresql), has(self.http)].filter(given, given).size() == 1",
+            "expected exactly one of configMap, postgresql and http",
+            lambda choice: [choice.config_map, choice.postgresql, choice.http].count(None) == 2,
+        ),
+    )
 
 
 class TemplateKind(StrEnum):

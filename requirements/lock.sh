@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 command -v uv >/dev/null || { echo "lock: uv is not installed (pip install uv)" >&2; exit 1; }
-for part in dev function provider provider-dns runtime emulator bench-pythonic bench-pythonic06 bench-kopf ministack; do
+for part in dev function provider provider-dns sources runtime emulator bench-pythonic bench-pythonic06 bench-kopf ministack; do
   constraint=""
   python=3.11
   case "$part" in dev | bench-* | ministack) ;; *) constraint="-c dev.lock" ;; esac

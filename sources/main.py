@@ -30,7 +30,7 @@ from edgetenants_runtime.reconcile.writer import ManagedWriter
 from sources import options
 from sources.metrics import SourceMetrics
 from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, OWNER, Existing, by_owner, owner_value
-from sources.reading import opener
+from sources.reading import Allowed, opener
 from sources.reconciler import Parts, SourceReconciler
 from sources.template import KINDS
 from sources.writing import resource_kind
@@ -43,7 +43,7 @@ _CALM: Final = 2.0
 """Real seconds in which further changes of objects cost no further count."""
 
 
-def wire(client: KubeClient, clock: Clock, settings: Settings) -> Manager:
+def wire(client: KubeClient, clock: Clock, settings: Settings, allowed: Allowed) -> Manager:
     """Wire the parts."""
     manager = Manager(client, clock, settings)
     source = resource_kind(kinds.TENANT_SOURCE)
@@ -62,7 +62,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings) -> Manager:
                 objects=client,
                 writer=ManagedWriter(client, source, informer.cache, may_act=manager.may_act),
                 informers=informers,
-                open_store=opener(client.get),
+                open_store=opener(client.get, clock, allowed),
                 clock=clock,
                 now=client.server_time.now,
                 may_act=manager.may_act,
@@ -134,7 +134,8 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
     open_files.raise_limit()
     try:
         client = connect(options.text(given["kubeconfig"]))
-        return wire(client, _clock(options.text(given["clock_url"])), settings).run()
+        clock = _clock(options.text(given["clock_url"]))
+        return wire(client, clock, settings, options.allowed(given)).run()
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
     except OSError as error:

@@ -3,8 +3,10 @@ they make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +15,10 @@ import click
 from edgetenants_runtime import logs
 from edgetenants_runtime.manager import Settings
 from edgetenants_runtime.process.leader import Election, Timing
+from sources.reading import DATABASES_FLAG, Allowed
+from sources.stores.http import Confinement
 
-__all__ = ["options", "settings", "text"]
+__all__ = ["allowed", "options", "settings", "text"]
 
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus connect from outside the pod
@@ -29,6 +33,36 @@ _PORT: Final = {"type": click.IntRange(0, 65535), "metavar": "PORT"}
 
 def _flag(*names: str, says: str, **how: Any) -> click.Option:
     return click.Option(names, help=says, **how)
+
+
+def _items(given: str) -> Iterator[str]:
+    return (each.strip() for each in given.split(",") if each.strip())
+
+
+def _databases(given: str) -> frozenset[tuple[str, int]]:
+    found = set()
+    for each in _items(given):
+        match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})", each)
+        if match is None or not 0 < int(match[3]) < 65536:
+            raise click.BadParameter(f"expected HOST:PORT, got {each!r}")
+        found.add(((match[1] or match[2]).lower(), int(match[3])))
+    return frozenset(found)
+
+
+def _hosts(given: str) -> tuple[str, ...]:
+    found = tuple(each.lower() for each in _items(given))
+    for each in found:
+        if not re.fullmatch(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*", each):
+            message = f"expected a host name, or the end of host names with a dot before it, got {each!r}"
+            raise click.BadParameter(message)
+    return found
+
+
+def _networks(given: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(ip_network(each) for each in _items(given))
+    except ValueError as error:
+        raise click.BadParameter(f"expected networks such as 10.0.0.0/8: {error}") from error
 
 
 _FLAGS: Final = (
@@ -64,6 +98,30 @@ _FLAGS: Final = (
         default=20.0,
         says="Time that running reconciles get to finish after SIGTERM. Keep it below the pod's "
         "terminationGracePeriodSeconds.",
+    ),
+    _flag(
+        DATABASES_FLAG,
+        metavar="HOST:PORT,...",
+        default="",
+        callback=lambda _context, _parameter, given: _databases(given),
+        says="Databases that TenantSources may name, written as they write them. Without it, they may name "
+        "none: anyone who may write a TenantSource connects from where this process runs.",
+    ),
+    _flag(
+        "--allowed-http-hosts",
+        metavar="HOST,...",
+        default="",
+        callback=lambda _context, _parameter, given: _hosts(given),
+        says="Hosts whose HTTP APIs TenantSources may name: api.example.com, or .example.com for all hosts "
+        "below. Without it, they may name none.",
+    ),
+    _flag(
+        "--allowed-http-networks",
+        metavar="NETWORK,...",
+        default="",
+        callback=lambda _context, _parameter, given: _networks(given),
+        says="Networks, such as 10.20.0.0/16, that the names of these hosts may lead to. Without it, only "
+        "public addresses are called.",
     ),
     _flag(
         "--clock",
@@ -160,6 +218,12 @@ def settings(given: Mapping[str, Any]) -> Settings:
         metrics_address=given["metrics_address"],
         metrics_port=given["metrics_port"] or None,
     )
+
+
+def allowed(given: Mapping[str, Any]) -> Allowed:
+    """Where TenantSources may make the process connect to."""
+    confinement = Confinement(given["allowed_http_hosts"], given["allowed_http_networks"])
+    return Allowed(given["allowed_database_hosts"], confinement)
 
 
 def text(value: object) -> str | None:

@@ -1,46 +1,172 @@
-"""Opens the store of a TenantSource. Secrets and ConfigMaps are read by name, in its own namespace only."""
+"""Opens the store of a TenantSource, for one read. Secrets and ConfigMaps are read by name, in its own
+namespace only, each time, so that a new password takes effect with the next read. Where the process may
+connect to is for its administrator to say: the author of a TenantSource uses the process's network."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import ssl
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from apis.tenantsource import ConfigMapSource, SourceChoice
+from apis.tenantsource import ConfigMapSource, HttpHeader, HttpSource, PostgresqlSource, SourceChoice
+from edgetenants_runtime import deadline
+from edgetenants_runtime.api.references import SecretKeySelector
+from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotFound
-from edgetenants_runtime.kube.kinds import CONFIG_MAPS
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS, SECRETS
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
+from sources.stores import http, postgresql
+from sources.stores.config_map import TextStore
 from sources.stores.store import Store, StoreError, StoreReason
-from sources.stores.text import TextStore
 
-__all__ = ["Get", "OpenStore", "opener"]
+__all__ = ["DATABASES_FLAG", "Allowed", "Get", "OpenStore", "opener"]
 
 Get = Callable[[ResourceKind, ObjectKey], Mapping[str, Any]]
 """Reads one object. Raises KubeError."""
 OpenStore = Callable[[str, SourceChoice], Store]
 """Opens the store of a TenantSource in a namespace. Raises StoreError."""
 
+DATABASES_FLAG: Final = "--allowed-database-hosts"
+_LONGEST_READ: Final = 900.0
+_TIME_TO_FOLLOW: Final = 10.0
+"""Seconds of a reconcile that are left after the longest read."""
 
-def opener(get: Get) -> OpenStore:
+
+@dataclass(frozen=True)
+class Allowed:
+    """Where the process connects to for TenantSources: nowhere, unless an administrator names it."""
+
+    databases: frozenset[tuple[str, int]] = frozenset()
+    """Hosts in lower case, without brackets, and ports."""
+    http: http.Confinement = field(default_factory=lambda: http.Confinement(hosts=()))
+
+
+def opener(get: Get, clock: Clock, allowed: Allowed) -> OpenStore:
     """What opens stores, with `get` for the objects that they name."""
 
     def open_store(namespace: str, choice: SourceChoice) -> Store:
-        return TextStore(_text(get, namespace, choice.config_map), choice.config_map.format)
+        objects = _Objects(get, namespace)
+        if choice.postgresql is not None:
+            return _postgresql(objects, choice.postgresql, clock, allowed)
+        if choice.http is not None:
+            return _http(objects, choice.http, clock, allowed)
+        if choice.config_map is None:
+            raise _invalid("the spec names no source that this version knows")
+        return TextStore(objects.text(choice.config_map), choice.config_map.format)
 
     return open_store
 
 
-def _text(get: Get, namespace: str, source: ConfigMapSource) -> str:
+def _postgresql(objects: _Objects, source: PostgresqlSource, clock: Clock, allowed: Allowed) -> Store:
+    if (source.host.lower(), source.port) not in allowed.databases:
+        # Before any Secret is read.
+        message = (
+            f"the database {source.host}:{source.port} is not in {DATABASES_FLAG} of edgetenants-sources, "
+            "which an administrator sets"
+        )
+        raise StoreError(StoreReason.ACCESS_DENIED, message)
+    address = postgresql.Address(
+        source.host,
+        source.database,
+        source.user,
+        objects.secret(source.password_secret_ref),
+        source.port,
+        ca=objects.authorities(source.ca_secret_ref),
+    )
+    limits = postgresql.Limits(read=_longest_read())
+    return postgresql.PostgresStore(address, _what(source), clock, limits=limits)
+
+
+def _what(source: PostgresqlSource) -> postgresql.Table | postgresql.Query:
+    if source.query is not None:
+        return postgresql.Query(source.query)
+    return postgresql.Table(source.table or "", source.schema_name, source.columns)
+
+
+def _http(objects: _Objects, source: HttpSource, clock: Clock, allowed: Allowed) -> Store:
+    http.check_url(source.url, allowed.http)
+    pages = http.Pages(
+        source.url,
+        items=source.items,
+        headers={header.name: objects.header(header) for header in source.headers},
+        next_url=source.next_url or "",
+        cursor=source.cursor or "",
+        cursor_parameter=source.cursor_parameter,
+        ca=objects.authorities(source.ca_secret_ref),
+    )
+    return http.HttpStore(pages, allowed.http, clock, limits=http.Limits(read=_longest_read()))
+
+
+def _longest_read() -> float:
+    return max(1.0, min(_LONGEST_READ, deadline.remaining() - _TIME_TO_FOLLOW))
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """The ConfigMaps and Secrets of one namespace. No message has what is in them."""
+
+    get: Get
+    namespace: str
+
+    def text(self, source: ConfigMapSource) -> str:
+        text = self._data(CONFIG_MAPS, source.name).get(source.key)
+        if not isinstance(text, str):
+            raise _invalid(f"the ConfigMap {source.name} has no key {source.key}")
+        return text
+
+    def secret(self, ref: SecretKeySelector) -> str:
+        """Without the line end that editors and files add."""
+        value = self._data(SECRETS, ref.name).get(ref.key)
+        if not isinstance(value, str):
+            raise _invalid(f"the Secret {ref.name} has no key {ref.key}")
+        try:
+            text = base64.b64decode(value, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            # Without the cause: it has the value.
+            raise _invalid(f"the key {ref.key} of the Secret {ref.name} is no text") from None
+        return text.removesuffix("\n").removesuffix("\r")
+
+    def header(self, header: HttpHeader) -> str:
+        value = self.secret(header.secret_ref)
+        if not value.isascii() or not value.isprintable():
+            ref = header.secret_ref
+            raise _invalid(f"the key {ref.key} of the Secret {ref.name} must be one line of ASCII text")
+        return value
+
+    def authorities(self, ref: SecretKeySelector | None) -> str | None:
+        if ref is None:
+            return None
+        text = self.secret(ref)
+        if not _has_certificates(text):
+            raise _invalid(f"the key {ref.key} of the Secret {ref.name} has no certificates in PEM")
+        return text
+
+    def _data(self, kind: ResourceKind, name: str) -> Mapping[str, Any]:
+        try:
+            found = self.get(kind, ObjectKey(self.namespace, name))
+        except NotFound as error:
+            raise _invalid(f"the {kind.kind} {name} does not exist") from error
+        except Forbidden as error:
+            raise StoreError(StoreReason.ACCESS_DENIED, str(error)) from error
+        except KubeError as error:
+            raise StoreError(StoreReason.UNREACHABLE, str(error)) from error
+        data: Mapping[str, Any] = found.get("data") or {}
+        return data
+
+
+def _has_certificates(text: str) -> bool:
+    if not text:
+        # It would stand for the authorities of the system.
+        return False
     try:
-        found = get(CONFIG_MAPS, ObjectKey(namespace, source.name))
-    except NotFound as error:
-        message = f"the ConfigMap {source.name} does not exist"
-        raise StoreError(StoreReason.INVALID_CONFIGURATION, message) from error
-    except Forbidden as error:
-        raise StoreError(StoreReason.ACCESS_DENIED, str(error)) from error
-    except KubeError as error:
-        raise StoreError(StoreReason.UNREACHABLE, str(error)) from error
-    text = (found.get("data") or {}).get(source.key)
-    if not isinstance(text, str):
-        message = f"the ConfigMap {source.name} has no key {source.key}"
-        raise StoreError(StoreReason.INVALID_CONFIGURATION, message)
-    return text
+        ssl.create_default_context(cadata=text)
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
+
+
+def _invalid(message: str) -> StoreError:
+    return StoreError(StoreReason.INVALID_CONFIGURATION, message)

@@ -75,8 +75,8 @@ def main() -> int:
     """Return the number of pytest processes whose tests failed."""
     cache, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
     cache.mkdir(parents=True, exist_ok=True)
-    # One after the other: a process that starts while another thread writes the copy of Python keeps that file
-    # open for a moment, and Linux does not run a file that is open for writing (ETXTBSY).
+    # One after the other: a process that starts while another thread writes its copy of Python keeps that
+    # file open for a moment, and Linux does not run a file that is open for writing (ETXTBSY).
     for name in names:
         environment(cache, name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-__all__ = ["Reading", "Row", "Store", "StoreError", "StoreReason", "Value"]
+__all__ = ["Conditional", "Positioned", "Reading", "Row", "Store", "StoreError", "StoreReason", "Value"]
 
 Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
 """A value, as JSON has them."""
@@ -61,4 +61,26 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release what the store holds."""
+        ...
+
+
+class Positioned(Reading, Protocol):
+    """A reading that knows which state of the store it reads."""
+
+    @property
+    def position(self) -> str | None:
+        """Names the state that this reading sees, where the store can tell. The store's module says how to
+        compare two of them. None before the end of the reading, if the store tells only then."""
+        ...
+
+
+class Conditional(Store, Protocol):
+    """A store that can say cheaply that nothing changed."""
+
+    def read_since(self, position: str) -> AbstractContextManager[Positioned | None]:
+        """Read all rows, or yield None if they are those of the complete reading with this position.
+
+        Only who still has the result of that reading passes its position: the store keeps no rows. Raises
+        StoreError at any point.
+        """
         ...

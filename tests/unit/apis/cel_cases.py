@@ -74,6 +74,9 @@ _POWERDNS = {
     "url": "http://pdns:8081",
     "apiKeySecretRef": {"namespace": "dns", "name": "pdns", "key": "key"},
 }
+_OWN_POWERDNS = {**_POWERDNS, "apiKeySecretRef": {"name": "pdns", "key": "key"}}
+"""In a ProviderConfig of a namespace."""
+_HTTPS_ONLY = "expected caCertificates with an https URL only"
 _MANAGED = {"validationTokenHost": "cloudfront"}
 _NO_ID = (
     "expected distributionId, distributionIdRef or distributionIdSelector here or in initProvider, "
@@ -112,6 +115,18 @@ def source(**fields: Any) -> dict[str, Any]:
     return {"spec": {**whole, **fields}}
 
 
+_REF = {"name": "customers", "key": "value"}
+_POSTGRESQL = {
+    "host": "db.example.com", "database": "shop", "user": "reader", "passwordSecretRef": _REF,
+}  # fmt: skip
+_POSTGRESQL_TABLE = {**_POSTGRESQL, "table": "customers"}
+_HTTP = {"url": "https://api.example.com/customers"}
+
+
+def _header(name: str) -> dict[str, Any]:
+    return source(source={"http": {**_HTTP, "headers": [{"name": name, "secretRef": _REF}]}})
+
+
 _POLL = "expected a duration from 10s to 24h"
 
 CEL_CASES: tuple[Case, ...] = (
@@ -121,6 +136,35 @@ CEL_CASES: tuple[Case, ...] = (
     Case(
         "longest grace", SOURCES, "expected a duration of at most 8760h",
         source(after="8760h"), source(after="8761h"),
+    ),
+    Case(
+        "a source", SOURCES, "expected exactly one of configMap, postgresql and http",
+        source(source={"postgresql": _POSTGRESQL_TABLE}), source(source={}),
+    ),
+    Case(
+        "one source", SOURCES, "expected exactly one of configMap, postgresql and http",
+        source(source={"http": _HTTP}), source(source={"postgresql": _POSTGRESQL_TABLE, "http": _HTTP}),
+    ),
+    Case(
+        "a table or a query", SOURCES, "expected exactly one of table and query",
+        source(source={"postgresql": {**_POSTGRESQL, "query": "select 1"}}),
+        source(source={"postgresql": _POSTGRESQL}),
+    ),
+    Case(
+        "not a table and a query", SOURCES, "expected exactly one of table and query",
+        source(source={"postgresql": _POSTGRESQL_TABLE}),
+        source(source={"postgresql": {**_POSTGRESQL_TABLE, "query": "select 1"}}),
+    ),
+    Case(
+        "one way to the next page", SOURCES, "expected at most one of nextUrl and cursor",
+        source(source={"http": {**_HTTP, "nextUrl": "/next"}}),
+        source(source={"http": {**_HTTP, "nextUrl": "/next", "cursor": "/after"}}),
+    ),
+    Case(
+        "own headers", SOURCES,
+        "expected none of accept-encoding, connection, content-length, host, if-none-match, "
+        "transfer-encoding",
+        _header("Authorization"), _header("HOST"),
     ),
     # DistributionTenant
     Case("distribution by id", TENANTS, _NO_ID, tenant(), tenant(distributionId=None)),
@@ -266,6 +310,11 @@ CEL_CASES: tuple[Case, ...] = (
         config(dns={"powerdns": _POWERDNS, "rfc2136": {"server": "10.0.0.1"}}),
     ),
     Case(
+        "one DNS provider of a namespace", (kinds.PROVIDER_CONFIG,), _ONE_SERVICE,
+        config(dns={"powerdns": _OWN_POWERDNS}),
+        config(dns={"powerdns": _OWN_POWERDNS, "rfc2136": {"server": "10.0.0.1"}}),
+    ),
+    Case(
         "some DNS provider", CONFIGS, _ONE_SERVICE,
         config(dns={"rfc2136": {"server": "10.0.0.1"}}), config(dns={}),
     ),
@@ -274,9 +323,14 @@ CEL_CASES: tuple[Case, ...] = (
         config(credentials={"source": "InjectedIdentity"}, dns={"route53": {}}), config(dns={"route53": {}}),
     ),
     Case(
-        "authorities for https", SHARED_CONFIGS, "expected caCertificates with an https URL only",
+        "authorities for https", SHARED_CONFIGS, _HTTPS_ONLY,
         config(dns={"powerdns": {**_POWERDNS, "url": "https://pdns:8081", "caCertificates": "PEM"}}),
         config(dns={"powerdns": {**_POWERDNS, "caCertificates": "PEM"}}),
+    ),
+    Case(
+        "authorities for https in a namespace", (kinds.PROVIDER_CONFIG,), _HTTPS_ONLY,
+        config(dns={"powerdns": {**_OWN_POWERDNS, "url": "https://pdns:8081", "caCertificates": "PEM"}}),
+        config(dns={"powerdns": {**_OWN_POWERDNS, "caCertificates": "PEM"}}),
     ),
     # TenantClaim
     Case(

@@ -3,8 +3,8 @@
 import pytest
 
 from apis.tenantsource import Format
+from sources.stores.config_map import TextStore
 from sources.stores.store import StoreError, StoreReason
-from sources.stores.text import TextStore
 
 
 def rows(text: str, format_: Format) -> list[dict[str, object]]:

@@ -1,0 +1,265 @@
+"""JSON pages from a server of the test, over TLS on loopback."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import ssl
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
+
+import pytest
+import trustme
+
+from edgetenants_runtime.clock import SystemClock
+from sources.stores.http import Confinement, HttpStore, Limits, Pages
+from sources.stores.store import StoreError, StoreReason
+
+SECRET, CANARY = "canary-of-the-token", "canary-of-a-row"
+LOOPBACK = ip_network("127.0.0.0/8")
+SIX = [{"key": str(n), "plan": CANARY} for n in range(6)]
+
+
+class Api:
+    def __init__(self):
+        self.requests, self.answers, self.port, self.ca = [], {}, 0, ""
+
+    def put(self, path, body, status=200, cut=0, **headers):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.answers.setdefault(path, []).append((status, headers, data, cut))
+
+    def store(
+        self, path="/a", allowed=None, limits=None, resolve=lambda host, port: ["127.0.0.1"], **changes
+    ):
+        pages = Pages(f"https://api.example:{self.port}{path}", headers={"Authorization": SECRET}, ca=self.ca)
+        allowed = allowed or Confinement(["api.example"], [LOOPBACK])
+        limits = limits or Limits(connect=2, silence=2)
+        return HttpStore(replace(pages, **changes), allowed, SystemClock(), limits=limits, resolve=resolve)
+
+
+@contextmanager
+def serving(name="api.example"):
+    api, authority = Api(), trustme.CA()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            api.requests.append((self.path, dict(self.headers)))
+            queue = api.answers[self.path]
+            status, headers, data, cut = queue.pop(0) if len(queue) > 1 else queue[0]
+            if headers.get("ETag") and self.headers.get("If-None-Match") == headers["ETag"]:
+                status, data = 304, b""
+            self.send_response(status)
+            for key, value in headers.items():
+                self.send_header(key.replace("_", "-"), value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[: len(data) - cut])
+
+        def log_message(self, *_):
+            pass
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(context)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    api.port, api.ca = server.server_port, authority.cert_pem.bytes().decode()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def api():
+    with serving() as found:
+        yield found
+
+
+def rows(store):
+    with store.read() as reading:
+        return [dict(row.columns) for row in reading]
+
+
+def failure(store):
+    with pytest.raises(StoreError) as caught:
+        rows(store)
+    said = f"{caught.value} {caught.value.__cause__}"
+    assert SECRET not in said
+    assert CANARY not in said
+    return caught.value.reason
+
+
+def test_pages_by_link_url_and_cursor(api):
+    api.put("/a", SIX[:3], Link='</b>; rel="prev", </b>; rel="next"')
+    api.put("/b", SIX[3:])
+    assert rows(api.store()) == SIX
+    api.put("/c", {"data": {"items": SIX[:3]}, "next": "/d"})
+    api.put("/d", {"data": {"items": SIX[3:]}, "next": None})
+    assert rows(api.store("/c", items="/data/items", next_url="/next")) == SIX
+    api.put("/e?size=3", {"items": SIX[:3], "after": "x/ y"})
+    api.put("/e?size=3&cursor=x%2F+y", {"items": SIX[3:], "after": ""})
+    assert rows(api.store("/e?size=3", items="/items", cursor="/after")) == SIX
+    assert {headers["Host"] for _, headers in api.requests} == {f"api.example:{api.port}"}
+    assert {headers["Authorization"] for _, headers in api.requests} == {SECRET}
+
+
+def test_an_empty_list_is_complete_and_no_list_is_an_error(api):
+    api.put("/a", [])
+    assert rows(api.store()) == []
+    for number, body in enumerate(
+        ({"error": CANARY}, "x", None, [1], b"{", b'[{"a":1,"a":2}]', b'[{"a":NaN}]')
+    ):
+        api.put(f"/{number}", body)
+        assert failure(api.store(f"/{number}")) == StoreReason.INVALID_DATA
+
+
+def test_a_missing_next_is_an_error(api):
+    api.put("/a", {"items": SIX})
+    assert failure(api.store(items="/items", next_url="/next")) == StoreReason.INVALID_DATA
+    assert failure(api.store(items="/items", cursor="/next")) == StoreReason.INVALID_DATA
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_body_that_is_cut_never_ends_normally(api, cut):
+    api.put("/a", SIX, cut=cut)
+    assert failure(api.store()) == StoreReason.UNREACHABLE
+    api.put("/b", SIX, Link="</a>; rel=next")
+    assert failure(api.store("/b")) == StoreReason.INCOMPLETE
+
+
+def test_a_later_page_that_fails(api):
+    api.put("/a", SIX, Link="</b>; rel=next")
+    api.put("/b", CANARY, 500)
+    assert failure(api.store()) == StoreReason.INCOMPLETE
+
+
+def test_one_unchanged_page_is_told_without_its_rows(api):
+    api.put("/a", SIX, ETag='"1"')
+    store = api.store()
+    with store.read() as reading:
+        assert reading.position is None
+        assert len(list(reading)) == 6
+        position = reading.position
+    with store.read_since(position) as reading:
+        assert reading is None
+    with store.read_since('"0"') as reading:
+        assert len(list(reading)) == 6
+    assert rows(store) == SIX
+
+
+def test_an_etag_of_one_page_of_many_is_no_position(api):
+    api.put("/a", SIX, ETag='"1"', Link="</b>; rel=next")
+    api.put("/b", [], ETag='"2"')
+    with api.store().read() as reading:
+        list(reading)
+    assert reading.position is None
+
+
+def test_pauses_that_the_server_asks_for_are_bounded(api):
+    api.put("/a", "", 429, Retry_After="0")
+    api.put("/a", "", 503, Retry_After="0")
+    api.put("/a", SIX)
+    assert rows(api.store()) == SIX
+    api.put("/b", "", 503, Retry_After="0")
+    assert failure(api.store("/b")) == StoreReason.UNREACHABLE
+    assert len([path for path, _ in api.requests if path == "/b"]) == 4
+    api.put("/c", "", 429, Retry_After="3600")
+    assert failure(api.store("/c")) == StoreReason.UNREACHABLE
+
+
+def test_bounds(api):
+    api.put("/a", SIX, Link="</b>; rel=next")
+    api.put("/b", SIX, Link="</a>; rel=next")
+    for limits in (Limits(body=20), Limits(rows=3), Limits(pages=1), Limits()):
+        assert failure(api.store(limits=limits)) == StoreReason.INVALID_DATA
+
+
+def test_a_page_has_a_bound_also_when_it_is_compressed(api):
+    api.put("/a", SIX)
+    assert failure(api.store(limits=Limits(body=20))) == StoreReason.INVALID_DATA
+    data = gzip.compress(json.dumps([{"key": "x" * 200_000}]).encode())
+    api.put("/b", data, Content_Encoding="gzip")
+    assert failure(api.store("/b", limits=Limits(body=100_000))) == StoreReason.INVALID_DATA
+    assert rows(api.store("/b", limits=Limits(body=300_000)))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials(api, status):
+    api.put("/a", CANARY, status)
+    assert failure(api.store()) == StoreReason.ACCESS_DENIED
+
+
+def test_redirects_and_other_origins_are_refused(api):
+    api.put("/a", "", 302, Location="/b")
+    assert failure(api.store()) == StoreReason.INVALID_CONFIGURATION
+    api.put("/b", SIX, Link="<https://other.example/>; rel=next")
+    assert failure(api.store("/b", Confinement([".example"], [LOOPBACK]))) == StoreReason.INVALID_DATA
+    assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.0.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
+        "240.0.0.1",
+        "::1", "::", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "ff02::1",
+        "::ffff:127.0.0.1", "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe", "::127.0.0.1", "2002:7f00:1::", "not-an-address",
+    ],
+)  # fmt: skip
+def test_addresses_that_are_not_public_are_never_called(api, address):
+    api.put("/a", SIX)
+    allowed = Confinement(["api.example"])
+    assert failure(api.store(allowed=allowed, resolve=lambda *_: [address])) == StoreReason.ACCESS_DENIED
+    both = ["8.8.8.8", address]
+    assert failure(api.store(allowed=allowed, resolve=lambda *_: both)) == StoreReason.ACCESS_DENIED
+    assert not api.requests
+
+
+def test_the_name_is_resolved_once_for_a_request(api):
+    api.put("/a", SIX)
+    answers = [["127.0.0.1"], ["10.0.0.1"]]
+    assert rows(api.store(resolve=lambda *_: answers.pop(0))) == SIX
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://api.example/", StoreReason.INVALID_CONFIGURATION),
+        ("file:///etc/passwd", StoreReason.INVALID_CONFIGURATION),
+        ("https://user:canary@api.example/", StoreReason.INVALID_CONFIGURATION),
+        ("https://api.example/a b", StoreReason.INVALID_CONFIGURATION),
+        ("https://api.example:x/", StoreReason.INVALID_CONFIGURATION),
+        ("https://other.example/", StoreReason.ACCESS_DENIED),
+        ("https://badapi.example/", StoreReason.ACCESS_DENIED),
+        ("https://api.example.evil/", StoreReason.ACCESS_DENIED),
+        ("https://127.0.0.1/", StoreReason.ACCESS_DENIED),
+    ],
+)
+def test_urls_that_are_refused(url, reason):
+    with pytest.raises(StoreError) as caught:
+        HttpStore(Pages(url), Confinement(["api.example"]), SystemClock())
+    assert caught.value.reason == reason
+    assert "canary" not in str(caught.value)
+
+
+def test_tls_is_verified(api):
+    api.put("/a", SIX)
+    assert failure(api.store(ca=trustme.CA().cert_pem.bytes().decode())) == StoreReason.UNREACHABLE
+    with serving("other.example") as other:
+        other.put("/a", SIX)
+        assert failure(other.store()) == StoreReason.UNREACHABLE
+        assert not other.requests
+
+
+def test_numbers_keep_their_type(api):
+    api.put("/a", [{"a": 1, "b": 1.5, "c": True, "d": None, "e": ["ä"], "f": {"g": 1}}])
+    assert rows(api.store()) == [{"a": 1, "b": 1.5, "c": True, "d": None, "e": ["ä"], "f": {"g": 1}}]
