@@ -380,11 +380,14 @@ class TestMoves:
 
 
 class TestAdoption:
-    def test_who_adopts_a_tenant_proves_its_domains(self, aws, dns):
+    @pytest.fixture
+    def taker(self, aws, dns) -> Proven:
+        """Adopts a tenant that another team left in AWS, and lists only one of its two domains."""
         left = tenant(
             aws,
             dns,
             SHOP,
+            "more.acme.com",
             domainProof={"mode": "NotRequired"},
             managementPolicies=["Observe", "Create", "Update", "LateInitialize"],
         )
@@ -395,7 +398,7 @@ class TestAdoption:
         seen = aws.calls.get_tenant(id_)
         aws.calls.untag(seen.arn, set(aws.calls.tags(seen.arn)))
         aws.admin("DELETE", "calls")
-        taker = tenant(
+        return tenant(
             aws,
             dns,
             SHOP,
@@ -403,8 +406,26 @@ class TestAdoption:
             name="b",
             annotations={"crossplane.io/external-name": id_, "edgetenants.io/adopt": id_},
         )
+
+    def test_who_adopts_a_tenant_proves_all_domains_that_it_has(self, taker, aws, dns):
         taker.run(60)
         assert calls(aws, "TagResource") == 0
         prove(dns, SHOP, "team-b")
         taker.run(330, every=10)
+        assert calls(aws, "TagResource") == 0, "the spec alone says nothing of what it has"
+        prove(dns, "more.acme.com", "team-b")
+        taker.run(330, every=10)
         assert calls(aws, "TagResource") >= 1
+
+
+class TestRehearsal:
+    @pytest.mark.parametrize("proven", [True, False])
+    def test_it_shows_what_the_proofs_let_in(self, aws, dns, proven):
+        if proven:
+            prove(dns, SHOP)
+        acme = tenant(aws, dns, SHOP, annotations={"edgetenants.io/dry-run": "true"})
+        acme.run(60)
+        planned = [each.get("operation", "") for each in acme.stored["status"].get("plannedActions") or ()]
+        assert any(each.endswith(CREATE) for each in planned) is proven, acme.stored["status"]
+        assert dns.asked[proof.name(SHOP)] >= 1
+        assert calls(aws, CREATE) == 0

@@ -374,7 +374,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """See Skeleton."""
-        with _nothing_to_validate(seen):
+        with _nothing_to_validate(seen, self._proofs_of(mr)):
             return super().create(mr, seen)
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
@@ -476,7 +476,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         """See Skeleton. The DNS records are written once the tenant is as desired."""
         if self._only_records:
             return self._write_records(mr, seen)
-        with _nothing_to_validate(seen):
+        with _nothing_to_validate(seen, self._proofs_of(mr)):
             return super().update(mr, seen)
 
     def _write_records(self, mr: Managed, seen: Observation) -> Change:
@@ -502,8 +502,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _check_taking(self, mr: Managed, seen: ObservedTenant) -> None:
         super()._check_taking(mr, seen)
-        # Who adopts a tenant gets its domains.
-        self._proofs_of(mr).check(seen.domains.keys())
+        # Who adopts a tenant gets its domains, which are served meanwhile, as those that are moved.
+        self._proofs_of(mr).check(seen.domains.keys(), seen.domains.keys())
 
     def _before_writing(self, mr: Managed, state: Assessment) -> None:
         super()._before_writing(mr, state)
@@ -613,7 +613,7 @@ def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:
 
 
 @contextmanager
-def _nothing_to_validate(seen: Observation) -> Iterator[None]:
+def _nothing_to_validate(seen: Observation, proofs: TenantProofs) -> Iterator[None]:
     """If the block raises a domain conflict, its status has no instructions for domains that the tenant does
     not have: the records would validate nothing while another tenant has the domain."""
     try:
@@ -622,10 +622,9 @@ def _nothing_to_validate(seen: Observation) -> Iterator[None]:
         if not _tells(refusal, {Reason.DOMAIN_CONFLICT}):
             raise
         state: Assessment | None = seen.state
-        told = seen.status.get("dnsInstructions") or ()
-        kept = [
-            each for each in told if dns_instructions.domain_of(each) in (state.seen.domains if state else ())
-        ]
+        told, has = seen.status.get("dnsInstructions") or (), state.seen.domains if state else {}
+        proven = proofs.keys(has)
+        kept = [each for each in told if dns_instructions.belongs(each, has, proven)]
         later = (conditions.certificate_after_conflict(),) if _is_to_request(seen) else ()
         raise refusal.but(
             conditions=(*refusal.conditions, *later), status={"dnsInstructions": kept or None}

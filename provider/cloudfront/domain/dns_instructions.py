@@ -9,7 +9,7 @@ distribution: how it works"). Only DNS knows where a zone begins, so a name of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from apis.conditions import DNS_UNSEEN
@@ -25,7 +25,7 @@ __all__ = [
     "UNKNOWN",
     "State",
     "all_present",
-    "domain_of",
+    "belongs",
     "has_two_labels",
     "lost",
     "lost_proofs",
@@ -75,9 +75,15 @@ def stored(status: Mapping[str, Any]) -> State:
     return lambda record: known.get((record.type.value, record.name, record.value), RecordState.UNKNOWN)
 
 
-def domain_of(instruction: Mapping[str, Any]) -> str:
-    """The domain of a record in status.dnsInstructions."""
-    return str(instruction.get("name")).removeprefix(f"{CHALLENGE}.").removeprefix(f"{PROOF}.")
+def belongs(
+    instruction: Mapping[str, Any], domains: Container[str], proven: Container[tuple[str, str]]
+) -> bool:
+    """Whether a record in status.dnsInstructions is one of these domains. `proven` are the names and values
+    of their proofs: the proof of a wildcard has the same name as that of the domain above it."""
+    name = str(instruction.get("name"))
+    if instruction.get("purpose") == RecordPurpose.PROOF:
+        return (name, str(instruction.get("value"))) in proven
+    return name.removeprefix(f"{CHALLENGE}.") in domains
 
 
 def of_cloudfront(status: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:

@@ -19,21 +19,22 @@ from typing import Any, Final
 from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
 from apis.domainproof import DomainProofMode
 from apis.domains import permits
-from edgetenants_runtime.bounds import cut
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.domain.dns_instructions import PROOF
 from provider.cloudfront.domain.text_lookup import Texts
 from provider.cloudfront.memory.proof_answers import Standing, Verdict
 from provider.cloudfront.state.identity import namespace_of
 
-__all__ = ["Rules", "instruction", "judged", "name", "to_prove", "value"]
+__all__ = ["Rules", "fits", "instruction", "judged", "name", "readable", "to_prove", "value"]
 
 _PREFIX: Final = "edgetenants-proof="
 _PURPOSE: Final = "domain proof"
 """Part of the digest, so that no other digest of the same words is the same."""
 _DIGITS: Final = 32
 _LONGEST_NAME: Final = 253
-_LONGEST_FOUND: Final = 1024
+_LONGEST_FOUND: Final = 100
+_MOST_FOUND: Final = 3
+"""Values that are remembered and shown. Their owner is anyone who has a zone."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Rules:
 def name(domain: str) -> str:
     """Return the name of the record."""
     return f"{PROOF}.{domain.removeprefix('*.')}"
+
+
+def fits(domain: str) -> bool:
+    """Whether DNS allows a name that long."""
+    return len(name(domain)) <= _LONGEST_NAME
 
 
 def value(installation: str, namespace: str, domain: str) -> str:
@@ -78,12 +84,18 @@ def judged(found: Texts, wanted: str) -> Verdict:
     """Return what the records of the name prove. Records of an alias prove nothing: a wildcard CNAME makes
     every name an alias, and its owner may not even know of this one."""
     if found.alias_of:
-        return Verdict(Standing.WRONG, f"an alias of {found.alias_of}")
+        return Verdict(Standing.WRONG, f"an alias of {readable(found.alias_of, _LONGEST_NAME)}")
     values = [each.strip() for each in found.values]
     if wanted in values:
         return Verdict(Standing.PROVEN)
     others = sorted(each for each in values if each.startswith(_PREFIX))
-    return Verdict(Standing.WRONG, ", ".join(others)) if others else Verdict(Standing.MISSING)
+    shown = ", ".join(readable(each, _LONGEST_FOUND) for each in others[:_MOST_FOUND])
+    return Verdict(Standing.WRONG, shown) if others else Verdict(Standing.MISSING)
+
+
+def readable(text: str, longest: int) -> str:
+    """Return so many characters of what DNS said, in printable ASCII."""
+    return "".join(each if " " <= each <= "~" else "?" for each in text[:longest])
 
 
 _STATES: Final[Mapping[Standing, RecordState]] = {
@@ -105,7 +117,7 @@ def instruction(
         verdict: what DNS says.
         stored: the state to show if it says nothing.
     """
-    if len(name(domain)) > _LONGEST_NAME:
+    if not fits(domain):
         return None
     return DnsInstruction(
         type=RecordType.TXT,
@@ -113,5 +125,5 @@ def instruction(
         value=value(installation, namespace, domain),
         purpose=RecordPurpose.PROOF,
         state=_STATES.get(verdict.standing, stored),
-        found=cut(verdict.found, _LONGEST_FOUND) or None if verdict.standing is Standing.WRONG else None,
+        found=verdict.found or None if verdict.standing is Standing.WRONG else None,
     )

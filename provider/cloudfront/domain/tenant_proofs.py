@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import math
+import zlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,12 +12,14 @@ import structlog
 
 from apis.conditions import TenantReadyReason as Reason
 from apis.dns import DnsInstruction, RecordPurpose, RecordState
+from edgetenants_runtime.api.conditions import Condition
 from edgetenants_runtime.bounds import named
 from edgetenants_runtime.clock import Clock, SystemClock
 from edgetenants_runtime.errors import ExternalError, NotYet, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.retries import not_ready
 from provider.cloudfront.domain import dns_instructions, proof
+from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
 from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.domain.text_lookup import LookupFailed, TextLookup, Texts
 from provider.cloudfront.memory.proof_answers import ProofAnswers, Standing, Verdict
@@ -30,17 +33,22 @@ _log = structlog.get_logger("provider.cloudfront.domainproofs")
 
 _OF_A_WRITE: Final = 300.0
 """Seconds for which a proof that was seen lets a domain in."""
+_LONGEST_PASS: Final = 3600.0
+"""While the looks for the other domains of a write go on: so many seconds."""
 _LOOKUP_SECONDS: Final = 3.0
 _BUDGET_SECONDS: Final = 6.0
 """For the look-ups of one reconcile; its worker can do nothing else meanwhile."""
 _MOST_LOOKUPS: Final = 40
 """In one reconcile."""
-_MOST_SILENT: Final = 5
-_DOWN_SECONDS: Final = 10.0
-"""How often one look-up tries whether the resolvers reply again, after that many in a row got no reply."""
+_MOST_SILENT: Final = 2
+"""Names without a reply that end the look-ups of one reconcile."""
+_TIMES_IN_AN_INTERVAL: Final = 4
+"""In how many parts of the check interval a forgotten proof has its time; a resource at rest is reconciled in
+each."""
 _GOING_ON: Final = 1.0
 _SOONEST: Final = 5.0
 _MOST_NAMED: Final = 5
+_LONGEST_WHY: Final = 200
 
 
 def _no_lookup(name: str, seconds: float) -> Texts:
@@ -63,36 +71,26 @@ class DomainProofs:
         self.rules = rules or Rules()
         self.check_seconds = check_seconds
         self.answers = ProofAnswers(self.clock)
-        self._lock = threading.Lock()
-        self._silent = 0
-        """How many look-ups in a row got no reply."""
-        self._next = 0.0
-        """If these are too many: when the next one may try."""
+        self.turns = LookupTurns(self.clock)
+        self._started = self.clock.now()
 
-    def ask(self, name: str) -> Texts:
-        """Look up the TXT records of a name. While the resolvers do not reply, one worker tries for all: they
-        must not all wait for a time-out.
+    def ask(self, namespace: str, name: str) -> Texts:
+        """Look up the TXT records of a name for a tenant of the namespace.
 
         Raises:
             LookupFailed: there was no answer.
+            NoTurn: the name was not looked up.
         """
-        with self._lock:
-            if self._silent >= _MOST_SILENT:
-                if self.clock.now() < self._next:
-                    raise LookupFailed("no resolver replied in time", silent=True)
-                self._next = self.clock.now() + _DOWN_SECONDS
-        try:
-            found = self.lookup(name, _LOOKUP_SECONDS)
-        except LookupFailed as error:
-            self._replied(silent=error.silent)
-            raise
-        self._replied(silent=False)
-        return found
+        with self.turns.turn(namespace):
+            return self.lookup(name, _LOOKUP_SECONDS)
 
-    def _replied(self, *, silent: bool) -> None:
-        with self._lock:
-            self._silent = self._silent + 1 if silent else 0
-            self._next = self.clock.now() + _DOWN_SECONDS
+    def is_stored_due(self, uid: str, domain: str) -> bool:
+        """Whether it is time to look for a proof of which only the status says that it was there. After a
+        restart, each has its time within the interval, so that not all are looked for at once. So have those
+        that were forgotten because there are too many."""
+        share = zlib.crc32(f"{uid}/{domain}".encode()) / 2**32
+        since = self.clock.now() - self._started - share * self.check_seconds
+        return since >= 0 and since % self.check_seconds < self.check_seconds / _TIMES_IN_AN_INTERVAL
 
 
 @dataclass
@@ -108,6 +106,10 @@ class TenantProofs:
     """Domains that were looked up in this reconcile."""
     _end: float | None = None
     """When its look-ups end, on the clock; None before the first one."""
+    _silent: int = 0
+    """Names that got no reply in this reconcile."""
+    _held_up: NoTurn | None = None
+    """Why its look-ups ended, if others come first."""
 
     @property
     def _namespace(self) -> str:
@@ -128,15 +130,16 @@ class TenantProofs:
         asked = is_requested(self.mr)
 
         def is_due(domain: str) -> bool:
-            if asked:
-                return domain not in self._looked
+            if asked and self._looked_at(domain) <= self.proofs.clock.now() - _SOONEST:
+                return True
             if self._verdict(domain).standing is Standing.UNKNOWN:
-                # After a restart, what was there need not be looked for at once.
                 told = states.get(self._key(domain), RecordState.UNKNOWN)
-                return deep or told is not RecordState.PRESENT
+                return (
+                    deep or told is not RecordState.PRESENT or self.proofs.is_stored_due(self.mr.uid, domain)
+                )
             return self._due_in(domain, self.proofs.check_seconds) <= 0
 
-        self._ask(filter(is_due, self.to_prove(domains)))
+        self._ask(filter(is_due, self.to_prove(domains)), unproven_first=asked)
 
     def check(self, domains: Collection[str], moved: Collection[str] = (), *, serving: bool = False) -> None:
         """Check that the tenant may have new domains.
@@ -156,15 +159,23 @@ class TenantProofs:
         if not needed:
             return
         failed = [each for each in needed if self._verdict(each).standing is Standing.FAILED]
-        waiting = [each for each in needed if not (self._verdict(each).is_refusal or each in failed)]
+        lacking = [each for each in needed if self._is_lacking(each)]
+        waiting = [each for each in needed if each not in failed and each not in lacking]
         if waiting and not failed:
-            words = f"looking for the TXT records that prove {named(waiting, _MOST_NAMED)}"
-            raise NotYet(words, after=_GOING_ON)
-        lacking = [each for each in needed if each not in waiting]
+            raise self._going_on(serving=serving)
         words = _refusal(lacking, failed, self._verdict)
-        conditions = () if serving else (not_ready(Reason.DOMAIN_VALIDATION_PENDING, words),)
-        again = min(self._due_in(each, _OF_A_WRITE) for each in lacking)
+        again = min(self._due_in(each, _OF_A_WRITE) for each in (*lacking, *failed))
+        if self._held_up:
+            again = max(again, self._held_up.after)
+        conditions = _conditions(words, serving=serving)
         raise ExternalError(words, conditions=conditions, retry=Retry.after(max(_SOONEST, again)))
+
+    def _going_on(self, *, serving: bool) -> NotYet:
+        # Not the names that are left: the condition must not change each second.
+        words, after = "looking for the TXT records that prove spec.forProvider.domains", _GOING_ON
+        if self._held_up:
+            words, after = f"{words}; {self._held_up}", max(after, self._held_up.after)
+        return NotYet(words, after=after, conditions=_conditions(words, serving=serving))
 
     def unproven(self, domains: Collection[str], moved: Collection[str] = ()) -> frozenset[str]:
         """Return the new domains that the tenant may not have now; the arguments are as in `check`. Looks for
@@ -173,8 +184,27 @@ class TenantProofs:
         if not needed:
             return frozenset()
         needed -= self.held(self.mr, needed) - frozenset(moved)
-        self._ask(each for each in needed if self._due_in(each, _OF_A_WRITE) <= 0)
-        return frozenset(each for each in needed if not self._is_proven(each))
+        since = self._proofs_count_since(needed)
+        self._ask(each for each in needed if self._is_due_for_a_write(each, since))
+        since = self._proofs_count_since(needed)
+        return frozenset(each for each in needed if not self._is_proven(each, since))
+
+    def _proofs_count_since(self, domains: Iterable[str]) -> float:
+        """When the last pass over the domains began, on the clock: proofs that were seen one after the other,
+        without a pause in which one becomes too old. Without this, a set of domains whose DNS is slow would
+        never be proven as a whole."""
+        now = since = self.proofs.clock.now()
+        seen = (self._looked_at(each) for each in domains if self._verdict(each).standing is Standing.PROVEN)
+        for at in sorted(seen, reverse=True):
+            if since - at >= _OF_A_WRITE or now - at >= _LONGEST_PASS:
+                return since
+            since = at
+        return since
+
+    def _is_due_for_a_write(self, domain: str, since: float) -> bool:
+        if self._verdict(domain).standing is Standing.PROVEN:
+            return not self._is_proven(domain, since)
+        return self._due_in(domain, _OF_A_WRITE) <= 0
 
     def lost(self, domains: Iterable[str]) -> tuple[str, ...]:
         """Return those of the domains that a tenant has whose proof is required and not there. Without an
@@ -182,7 +212,7 @@ class TenantProofs:
         states = dns_instructions.proofs(self.mr.status)
 
         def is_lost(domain: str) -> bool:
-            if self._verdict(domain).standing is Standing.FAILED:
+            if self._verdict(domain).standing in (Standing.FAILED, Standing.UNKNOWN):
                 return states.get(self._key(domain)) in (RecordState.MISSING, RecordState.WRONG)
             return self._verdict(domain).is_refusal
 
@@ -203,58 +233,92 @@ class TenantProofs:
         )
         return tuple(each for each in made if each is not None)
 
-    def _is_proven(self, domain: str) -> bool:
+    def keys(self, domains: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """Return name and value of the record of each domain."""
+        return frozenset(map(self._key, domains))
+
+    def _is_proven(self, domain: str, since: float) -> bool:
         """Whether the proof was seen, and not too long ago for a write."""
-        proven = self._verdict(domain).standing is Standing.PROVEN
-        return proven and self._due_in(domain, _OF_A_WRITE) > 0
+        return self._verdict(domain).standing is Standing.PROVEN and self._looked_at(domain) >= since
+
+    def _is_lacking(self, domain: str) -> bool:
+        return self._verdict(domain).is_refusal or not proof.fits(domain)
+
+    def _looked_at(self, domain: str) -> float:
+        found = self.proofs.answers.looked_at(self._namespace, domain)
+        return -math.inf if found is None else found
 
     def _verdict(self, domain: str) -> Verdict:
         return self.proofs.answers.of(self._namespace, domain)
 
     def _due_in(self, domain: str, longest: float) -> float:
+        if not proof.fits(domain):
+            return longest
         return self.proofs.answers.due_in(self._namespace, domain, longest)
 
     def _key(self, domain: str) -> tuple[str, str]:
         return proof.name(domain), proof.value(self.installation, self._namespace, domain)
 
-    def _ask(self, domains: Iterable[str]) -> None:
-        """Look some domains up, until the time of this reconcile is over. A name that gets no reply ends it:
-        the resolvers may be down, and others wait for this worker."""
+    def _ask(self, domains: Iterable[str], *, unproven_first: bool = False) -> None:
+        """Look some domains up, until the time of this reconcile is over. The second name that gets no reply
+        ends it: the resolvers may be down, and others wait for this worker."""
         if self._end is None:
             self._end = self.proofs.clock.now() + _BUDGET_SECONDS
-        # First those that were never looked up: one that gets no reply must not keep them away.
-        order = sorted(domains, key=lambda each: (self._verdict(each).standing is not Standing.UNKNOWN, each))
-        for domain in order:
-            if len(self._looked) >= _MOST_LOOKUPS or self.proofs.clock.now() >= self._end:
+
+        def turn(domain: str) -> tuple[bool, bool, float, str]:
+            # A dead name server must not keep a proof away that comes later.
+            verdict = self._verdict(domain)
+            later = unproven_first and verdict.standing is Standing.PROVEN
+            return verdict.silent, later, self._looked_at(domain), domain
+
+        for domain in sorted((each for each in domains if proof.fits(each)), key=turn):
+            over = len(self._looked) >= _MOST_LOOKUPS or self.proofs.clock.now() >= self._end
+            if over or self._silent >= _MOST_SILENT or self._held_up:
                 return
-            self._looked.add(domain)
-            self._ask_for(domain)
+            if domain not in self._looked:
+                self._ask_for(domain)
 
     def _ask_for(self, domain: str) -> None:
         name, wanted = self._key(domain)
         try:
-            verdict = proof.judged(self.proofs.ask(name), wanted)
+            verdict = proof.judged(self.proofs.ask(self._namespace, name), wanted)
+        except NoTurn as why:
+            # What DNS said last still counts.
+            self._held_up = why
+            return
         except LookupFailed as error:
-            verdict = Verdict(Standing.FAILED, str(error))
-            _log.info("cannot look for the proof of a domain", name=name, error=str(error))
-            if error.silent:
-                self._end = 0.0
+            verdict = Verdict(Standing.FAILED, proof.readable(str(error), _LONGEST_WHY), silent=error.silent)
+            _log.info("cannot look for the proof of a domain", name=name, error=verdict.found)
+            self._silent += error.silent
+        self._looked.add(domain)
         self.proofs.answers.note(self._namespace, domain, verdict)
 
 
-def _refusal(domains: Collection[str], failed: Collection[str], verdict: Callable[[str], Verdict]) -> str:
-    lacking = named([each for each in domains if each not in failed], _MOST_NAMED)
-    words = (
-        f"spec.forProvider.domains: {lacking}: DNS does not have the TXT record that proves that its "
-        "owner agrees to be served for this namespace. Create the records of status.dnsInstructions with "
-        f"purpose {RecordPurpose.PROOF.value}, beside any others there. The provider looks again within five "
-        "minutes"
-    )
-    if not failed:
-        return words
-    unclear = (
-        f"spec.forProvider.domains: {named(list(failed), _MOST_NAMED)}: the provider cannot look for the TXT "
-        f"record of status.dnsInstructions that proves the domain: {verdict(min(failed)).found}. It tries "
-        "again within five minutes"
-    )
-    return f"{words}; {unclear}" if lacking else unclear
+def _conditions(words: str, *, serving: bool) -> tuple[Condition, ...]:
+    return () if serving else (not_ready(Reason.DOMAIN_VALIDATION_PENDING, words),)
+
+
+def _refusal(lacking: Collection[str], failed: Collection[str], verdict: Callable[[str], Verdict]) -> str:
+    missing = named([each for each in lacking if proof.fits(each)], _MOST_NAMED)
+    long = named([each for each in lacking if not proof.fits(each)], _MOST_NAMED)
+    unclear = named(list(failed), _MOST_NAMED)
+    told = []
+    if missing:
+        told.append(
+            f"spec.forProvider.domains: {missing}: DNS does not have the TXT record that proves that its "
+            "owner agrees to be served for this namespace. Create the records of status.dnsInstructions with "
+            f"purpose {RecordPurpose.PROOF.value}, beside any others there. The provider looks again within "
+            "five minutes"
+        )
+    if long:
+        told.append(
+            f"spec.forProvider.domains: {long}: too long to be proven: DNS does not allow the name of the "
+            "TXT record. Remove it, or use a shorter name"
+        )
+    if unclear:
+        told.append(
+            f"spec.forProvider.domains: {unclear}: the provider cannot look for the TXT record of "
+            f"status.dnsInstructions that proves the domain: {verdict(min(failed)).found}. It tries again "
+            "within five minutes"
+        )
+    return "; ".join(told)

@@ -38,7 +38,9 @@ class Verdict:
 
     standing: Standing = Standing.UNKNOWN
     found: str = ""
-    """WRONG: what is there instead. FAILED: why."""
+    """WRONG: what is there instead. FAILED: why. A few hundred characters of ASCII at most."""
+    silent: bool = False
+    """FAILED: no server replied in time."""
 
     @property
     def is_refusal(self) -> bool:
@@ -62,30 +64,46 @@ class _Answer:
 
 
 class ProofAnswers:
-    """The last verdicts, by namespace and domain; those that were used last. Thread-safe. After a restart,
-    the provider asks DNS again."""
+    """The last verdicts, by namespace and domain. Thread-safe. After a restart, the provider asks DNS again.
+
+    If there are too many, the namespace with the most loses the one whose look was the longest ago: no
+    namespace makes the provider forget the domains of others.
+    """
 
     def __init__(self, clock: Clock, most: int = _MOST) -> None:
         """`most` is the largest number of domains."""
         self._clock, self._most = clock, most
         self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
+        self._answers: dict[str, OrderedDict[str, _Answer]] = {}
+        self._count = 0
 
     def note(self, namespace: str, domain: str, verdict: Verdict) -> None:
         """Remember what DNS has just said."""
-        key = (namespace, domain)
         with self._lock:
-            before = self._answers.pop(key, None)
+            own = self._answers.setdefault(namespace, OrderedDict())
+            before = own.pop(domain, None)
             tries = 0 if verdict.standing is Standing.PROVEN else 1 + (before.tries if before else 0)
-            self._answers[key] = _Answer(verdict, self._clock.now(), tries)
-            while len(self._answers) > self._most:
-                self._answers.popitem(last=False)
+            own[domain] = _Answer(verdict, self._clock.now(), tries)
+            self._count += before is None
+            if self._count > self._most:
+                self._forget_one()
+
+    def _forget_one(self) -> None:
+        largest = max(self._answers, key=lambda each: len(self._answers[each]))
+        self._answers[largest].popitem(last=False)
+        self._count -= 1
+        if not self._answers[largest]:
+            del self._answers[largest]
 
     def of(self, namespace: str, domain: str) -> Verdict:
         """Return the last verdict."""
-        with self._lock:
-            found = self._answers.get((namespace, domain))
+        found = self._find(namespace, domain)
         return found.verdict if found else UNKNOWN
+
+    def looked_at(self, namespace: str, domain: str) -> float | None:
+        """Return when DNS was last asked, on the clock; None if it was not."""
+        found = self._find(namespace, domain)
+        return found.at if found else None
 
     def due_in(self, namespace: str, domain: str, longest: float) -> float:
         """Return the seconds until it makes sense to ask DNS again; 0 if it does now.
@@ -95,9 +113,13 @@ class ProofAnswers:
             domain: the domain.
             longest: how old a proof may be, in seconds.
         """
-        with self._lock:
-            found = self._answers.get((namespace, domain))
+        found = self._find(namespace, domain)
         if found is None:
             return 0.0
         lasts = longest if found.verdict.standing is Standing.PROVEN else found.pause
         return max(0.0, found.at + lasts - self._clock.now())
+
+    def _find(self, namespace: str, domain: str) -> _Answer | None:
+        with self._lock:
+            own = self._answers.get(namespace)
+            return own.get(domain) if own else None

@@ -26,6 +26,7 @@ from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.domain.proof import Rules
+from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.safety.kept_domains import NOTHING
 from provider.cloudfront.sweep.watching import Follower
@@ -434,6 +435,25 @@ def test_the_wait_for_a_share_is_a_flag_of_the_election():
     assert options.settings(given()).election.rebalance == 300
 
 
+def unconnected(folder):
+    """A client of an API server that does not exist."""
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "c"}}
+    users = {"users": [{"name": "c", "user": {}}], "current-context": "c"}
+    (folder / "config").write_text(json.dumps({"clusters": [cluster], "contexts": [context], **users}))
+    return main.connect(str(folder / "config"))
+
+
+def test_flags_reach_the_proofs_of_domains(monkeypatch, tmp_path):
+    found = []
+    monkeypatch.setattr(main, "DomainProofs", lambda *args: found.append(args) or DomainProofs(*args))
+    arguments = given("--deep-check-interval=3600", "--require-domain-proof", "--metrics-port=0")
+    settings, policy = options.settings(arguments), options.policy(arguments, "i")
+    main.wire(unconnected(tmp_path), FakeClock(), settings, policy)
+    [(_, _, *asked)] = found
+    assert asked == [Rules(required=True), 3600.0]
+
+
 @pytest.mark.parametrize("shards", [1, 2])
 def test_with_shards_the_account_decides_what_this_process_works_on(monkeypatch, tmp_path, shards):
     given_to = {}
@@ -445,13 +465,7 @@ def test_with_shards_the_account_decides_what_this_process_works_on(monkeypatch,
 
     monkeypatch.setattr(main, "Accounts", accounts)
     settings = options.settings(given(f"--shards={shards}", "--metrics-port=0"))
-    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
-    context = {"name": "c", "context": {"cluster": "c", "user": "c"}}
-    users = {"users": [{"name": "c", "user": {}}], "current-context": "c"}
-    (tmp_path / "config").write_text(json.dumps({"clusters": [cluster], "contexts": [context], **users}))
-    manager = main.wire(
-        main.connect(str(tmp_path / "config")), FakeClock(), settings, options.policy(given(), "i")
-    )
+    manager = main.wire(unconnected(tmp_path), FakeClock(), settings, options.policy(given(), "i"))
     assert given_to["mine"] == (None if shards == 1 else manager.mine)
     assert manager.mine("123456789012") == (shards == 1), "it holds no shard yet"
 

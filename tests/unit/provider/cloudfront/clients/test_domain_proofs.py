@@ -44,6 +44,7 @@ class ProvenWorld(World):
     def __init__(self, obj: Any = None, **context: Any) -> None:
         self.proven: set[str] = set()
         self.asked: list[str] = []
+        self.seconds = 0.0
         self.registry = CollectorRegistry()
         self.instruments = Instruments(self.registry)
         super().__init__(obj or managed(domainProof=REQUIRED), **context)
@@ -55,6 +56,7 @@ class ProvenWorld(World):
     def look_up(self, name: str, seconds: float) -> Texts:
         del seconds
         self.asked.append(name)
+        self.clock.advance(self.seconds)
         values = (proof.value(INSTALLATION, "shop", d) for d in sorted(self.proven) if proof.name(d) == name)
         return Texts(tuple(values))
 
@@ -97,6 +99,16 @@ def test_of_a_tenant_that_is_gone_what_was_served_comes_back_and_the_rest_waits(
         world.reconcile()
     (tenant,) = world.cloudfront.tenants.values()
     assert set(tenant.domains) == {"acme.example.com"}
+
+
+def test_what_is_kept_does_not_wait_for_slow_look_ups_of_the_rest():
+    others = [f"n{number:03}.example.com" for number in range(60)]
+    asked = managed({**FOR_PROVIDER, "domains": ["acme.example.com", *others]}, domainProof=REQUIRED)
+    world = ProvenWorld(asked, kept=Kept(acme_example_com="shop"))
+    world.seconds, world.proven = 2.5, set(others)
+    world.reconcile()
+    (tenant,) = world.cloudfront.tenants.values()
+    assert "acme.example.com" in tenant.domains
 
 
 def test_one_that_only_observes_asks_no_dns():

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from apis.dns import RecordPurpose, RecordState
+from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet, RetryMode
 from edgetenants_runtime.managed import Managed
-from provider.cloudfront.domain import dns_instructions, proof
+from provider.cloudfront.domain import dns_instructions, lookup_turns, proof
+from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
 from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.domain.tenant_proofs import DomainProofs, TenantProofs
 from provider.cloudfront.domain.text_lookup import LookupFailed, Texts, server
-from provider.cloudfront.memory.proof_answers import ProofAnswers, Standing, Verdict
+from provider.cloudfront.memory.proof_answers import UNKNOWN, ProofAnswers, Standing, Verdict
 from tests.unit.provider.world import managed
 
 REQUIRED = {"mode": "Required"}
+LONG = f"{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 50}.test"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,14 @@ MINE, OTHER = proof.value("i", "shop", "acme.com"), proof.value("i", "b", "acme.
         (Texts((f"{MINE}0",)), Standing.WRONG, f"{MINE}0"),
         (Texts((MINE,), alias_of="b.net"), Standing.WRONG, "an alias of b.net"),
         (Texts((), alias_of="b.net"), Standing.WRONG, "an alias of b.net"),
+        # What a stranger's zone has is remembered for each domain, so only the beginning is.
+        (
+            Texts(tuple(f"edgetenants-proof={number}{'x' * 400}" for number in range(5))),
+            Standing.WRONG,
+            ", ".join(f"edgetenants-proof={number}{'x' * 81}" for number in range(3)),
+        ),
+        (Texts(("edgetenants-proof=\ufffd\n",)), Standing.WRONG, "edgetenants-proof=?"),
+        (Texts((), alias_of="b" * 1000), Standing.WRONG, f"an alias of {'b' * 253}"),
     ],
 )
 def test_what_proves_a_domain(found, standing, said):
@@ -140,11 +153,33 @@ class Asked:
     def prove(self, domain: str, namespace: str = "shop") -> None:
         self.texts[proof.name(domain)] = Texts((proof.value("i", namespace, domain),))
 
-    def tenant(self, held: tuple[str, ...] = (), **status: object) -> TenantProofs:
-        obj = {**managed(), "status": status}
+    def silence(self, domain: str) -> None:
+        self.texts[proof.name(domain)] = LookupFailed("no reply", silent=True)
+
+    def tenant(
+        self, held: tuple[str, ...] = (), namespace: str = "shop", requested: str = "", **status: object
+    ) -> TenantProofs:
+        obj = {**managed(annotations={RECONCILE_REQUESTED_AT: requested}), "status": status}
+        obj["metadata"] |= {"namespace": namespace}
         return TenantProofs(
             Managed(obj), self.shared, "i", lambda _, domains: frozenset(domains) & frozenset(held)
         )
+
+    def attempt(self, domains: set[str], namespace: str = "shop") -> float | None:
+        """One reconcile that wants to write; seconds until the next one, None if all are proven."""
+        try:
+            self.tenant(namespace=namespace).check(domains)
+        except NotYet as going_on:
+            return going_on.after
+        except ExternalError as refusal:
+            return refusal.retry.seconds
+        return None
+
+    def stored(self, domains: list[str], state: str) -> dict[str, object]:
+        """The status of a tenant with their proofs in this state."""
+        keys = [self.tenant()._key(each) for each in domains]
+        told = [{"name": name, "value": value, "purpose": "Proof", "state": state} for name, value in keys]
+        return {"dnsInstructions": told}
 
     @property
     def count(self) -> int:
@@ -195,9 +230,7 @@ class TestCheck:
 
     def test_the_proof_of_another_namespace_in_memory_counts_for_no_other(self, dns):
         dns.prove("a.test", "team-b")
-        other = dns.tenant()
-        other.mr.raw["metadata"]["namespace"] = "team-b"
-        other.check({"a.test"})
+        dns.tenant(namespace="team-b").check({"a.test"})
         with pytest.raises(ExternalError):
             dns.tenant().check({"a.test"})
 
@@ -217,18 +250,36 @@ class TestCheck:
             dns.tenant().check(domains)
         assert dns.count == 3
 
-    def test_without_a_reply_it_stops_and_then_asks_for_the_others_first(self, dns):
-        dns.texts[proof.name("a.test")] = LookupFailed("no reply", silent=True)
-        dns.prove("b.test")
-        for _ in range(2):
-            before = dns.count
-            with pytest.raises(ExternalError) as refusal:
-                dns.tenant().check({"a.test", "b.test"})
-            assert "no reply" in refusal.value.message
-            if not before:
-                assert dns.count == 1
-            dns.clock.advance(refusal.value.retry.seconds)
-        assert dns.names == [proof.name(each) for each in ("a.test", "b.test", "a.test")]
+    def test_the_second_name_without_a_reply_ends_a_look(self, dns):
+        names = [f"{letter}.test" for letter in "abc"]
+        for each in names[:2]:
+            dns.silence(each)
+        dns.prove("c.test")
+        with pytest.raises(ExternalError, match="no reply"):
+            dns.tenant().check(set(names))
+        assert dns.names == [proof.name(each) for each in names[:2]]
+
+    def test_names_without_a_reply_come_last(self, dns):
+        dead = {f"a{number}.test" for number in range(60)}
+        for each in dead:
+            dns.silence(each)
+        while dns.clock.now() < 1800:
+            dns.clock.advance(dns.attempt(dead | {"z.test"}))
+        dns.prove("z.test")
+        published = dns.clock.now()
+        while dns.shared.answers.of("shop", "z.test").standing is not Standing.PROVEN:
+            dns.clock.advance(dns.attempt(dead | {"z.test"}))
+            assert dns.clock.now() - published < 330
+
+    def test_the_dead_zones_of_one_namespace_stop_no_other(self, dns):
+        dead = {f"a{number}.test" for number in range(40)}
+        for each in dead:
+            dns.silence(each)
+        for _ in range(10):
+            dns.clock.advance(dns.attempt(dead, "thief"))
+        dns.attempt(dead, "thief")
+        dns.prove("ok.test", "victim")
+        assert dns.attempt({"ok.test"}, "victim") is None
 
     def test_a_proof_that_is_too_old_waits_for_the_next_look(self, dns):
         domains = {f"d{number}.test" for number in range(60)}
@@ -243,18 +294,64 @@ class TestCheck:
         dns.tenant().check(domains)
         assert dns.count == 120
 
-    def test_while_no_resolver_replies_one_asks_for_all(self, dns):
+    def test_slow_domains_get_in(self, dns):
+        dns.seconds = 1.0
+        domains = {f"d{number:03}.test" for number in range(400)}
+        for each in domains:
+            dns.prove(each)
+        while (after := dns.attempt(domains)) is not None:
+            dns.clock.advance(after)
+            assert dns.clock.now() < 600
+        assert dns.count == 400
+
+    def test_no_pass_lets_a_proof_count_for_more_than_an_hour(self, dns):
+        dns.prove("a.test")
+        dns.attempt({"a.test"})
+        domains = {"a.test"}
+        for number in range(14):
+            dns.prove(f"b{number}.test")
+            domains.add(f"b{number}.test")
+            dns.clock.advance(250)
+            dns.attempt(domains)
+        assert dns.names.count(proof.name("a.test")) == 1
+        dns.clock.advance(100)
+        del dns.texts[proof.name("a.test")]
+        assert dns.attempt(domains) is not None
+
+    def test_while_no_resolver_replies_one_asks_for_the_namespace(self, dns):
         for number in range(30):
-            dns.texts[proof.name(f"d{number}.test")] = LookupFailed("no reply", silent=True)
-            with pytest.raises(ExternalError):
+            dns.silence(f"d{number}.test")
+            with pytest.raises(NotYet if number >= 5 else ExternalError, match="no reply"):
                 dns.tenant().check({f"d{number}.test"})
         assert dns.count == 5
+        assert dns.shared.answers.of("shop", "d7.test") == UNKNOWN, "it was not looked up"
+        dns.clock.advance(10)
+        assert dns.attempt({"d8.test"})
+        assert dns.attempt({"d9.test"}) == 10
+        assert dns.count == 6
         dns.clock.advance(10)
         dns.prove("ok.test")
         dns.tenant().check({"ok.test"})
         dns.prove("more.test")
         dns.tenant().check({"more.test"})
-        assert dns.count == 7
+        assert dns.count == 8
+
+    def test_what_is_being_looked_for_is_told_before_the_creation(self, dns):
+        domains = {f"d{number}.test" for number in range(60)}
+        with pytest.raises(NotYet) as waits:
+            dns.tenant().check(domains)
+        assert [each.reason for each in waits.value.conditions] == ["DomainValidationPending"]
+        dns.clock.advance(3600)
+        with pytest.raises(NotYet) as waits:
+            dns.tenant().check({f"e{number}.test" for number in range(60)}, serving=True)
+        assert waits.value.conditions == ()
+
+    def test_a_domain_too_long_for_a_proof_is_refused_without_a_look(self, dns):
+        with pytest.raises(ExternalError, match="too long to be proven") as refusal:
+            dns.tenant().check({LONG})
+        assert (dns.count, refusal.value.retry.seconds) == (0, 300)
+        dns.tenant().look({LONG})
+        assert (dns.count, dns.tenant().lost({LONG})) == (0, ())
 
     def test_without_a_resolver_nothing_is_proven(self):
         tenant = TenantProofs(Managed(managed(domainProof=REQUIRED)), DomainProofs(FakeClock()), "i")
@@ -318,8 +415,125 @@ class TestLook:
         assert tenant.lost({"a.test"}) == lost
         assert [each.state for each in tenant.instructions({"a.test"})] == [stored]
 
+    def test_after_a_restart_all_are_looked_for_within_the_interval(self, dns):
+        domains = [f"d{number:03}.test" for number in range(200)]
+        status = dns.stored(domains, "Present")
+        for each in domains:
+            dns.prove(each)
+        most = 0
+        for _ in range(24 * 6):
+            dns.clock.advance(600)
+            before = dns.count
+            dns.tenant(**status).look(domains)
+            most = max(most, dns.count - before)
+        assert (set(dns.names), dns.count) == ({proof.name(each) for each in domains}, 200)
+        assert most < 10, "not all at once"
+
+    def test_what_was_forgotten_has_its_time_once_in_an_interval(self, dns):
+        dns.shared.answers = ProofAnswers(dns.clock, most=1)
+        dns.prove("a.test")
+        status = dns.stored(["a.test"], "Present")
+        looked = set()
+        for hour in range(72):
+            before = dns.count
+            dns.tenant(**status).look(["a.test"])
+            looked |= {hour} if dns.count > before else set()
+            dns.shared.answers.note("other", "b.test", Verdict(Standing.PROVEN))
+            dns.clock.advance(3600)
+        first = min(looked)
+        expected = {first + day + hour for day in (0, 24, 48) for hour in range(6)}
+        assert looked == {hour for hour in expected if hour < 72}
+
+    def test_after_a_restart_a_share_of_the_interval_proves_nothing(self, dns):
+        dns.clock.advance(100)
+        assert dns.tenant(**dns.stored(["a.test"], "Present")).unproven({"a.test"}) == {"a.test"}
+
+    def test_after_a_restart_what_was_lost_stays_lost_until_it_is_looked_for(self, dns):
+        domains = [f"d{number:03}.test" for number in range(100)]
+        tenant = dns.tenant(**dns.stored(domains, "Missing"))
+        tenant.look(domains)
+        assert (dns.count, len(tenant.lost(domains))) == (40, 100)
+
+    def test_a_request_looks_first_for_what_is_not_proven(self, dns):
+        domains = [f"a{number:02}.test" for number in range(60)]
+        for each in domains:
+            dns.prove(each)
+        for _ in range(2):
+            dns.tenant().look([*domains, "z.test"])
+        dns.clock.advance(5)
+        dns.prove("z.test")
+        tenant = dns.tenant(requested="now")
+        tenant.look([*domains, "z.test"])
+        assert tenant.unproven({"z.test"}) == frozenset()
+
+    def test_requests_one_after_the_other_look_once_in_five_seconds(self, dns):
+        dns.prove("a.test")
+        for number in range(10):
+            dns.tenant(requested=f"{number}").look({"a.test"})
+            dns.clock.advance(1)
+        assert dns.count == 2
+
+    def test_those_looked_up_least_recently_come_first(self, dns):
+        domains = [f"d{number:02}.test" for number in range(60)]
+        for _ in range(4):
+            dns.tenant().look(domains)
+            dns.clock.advance(300)
+        assert min(dns.names.count(proof.name(each)) for each in domains) == 2
+
     def test_a_name_too_long_for_dns_is_not_shown(self, dns):
-        assert dns.tenant().instructions({f"{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 50}.test"}) == ()
+        assert dns.tenant().instructions({LONG}) == ()
+
+
+class TestTurns:
+    def test_a_namespace_has_half_of_the_look_ups_at_a_time(self):
+        turns = LookupTurns(FakeClock())
+        with ExitStack() as held:
+            for namespace in ("a", "a", "b"):
+                held.enter_context(turns.turn(namespace))
+            with pytest.raises(NoTurn), turns.turn("a"):
+                pass
+            held.enter_context(turns.turn("b"))
+            with pytest.raises(NoTurn), turns.turn("c"):
+                pass
+        with turns.turn("c"), turns.turn("c"):
+            pass
+
+    def test_what_waits_for_a_turn_keeps_its_verdict(self, dns):
+        with dns.shared.turns.turn("b"), dns.shared.turns.turn("b"):
+            with dns.shared.turns.turn("c"), dns.shared.turns.turn("c"), pytest.raises(NotYet) as waits:
+                dns.tenant().check({"a.test"})
+            assert (waits.value.after, dns.count) == (1, 0)
+        dns.prove("a.test")
+        dns.tenant().check({"a.test"})
+
+    def test_one_look_up_tries_for_the_others_meanwhile(self):
+        clock = FakeClock()
+        turns = LookupTurns(clock)
+        for _ in range(5):
+            with pytest.raises(LookupFailed), turns.turn("a"):
+                raise LookupFailed("no reply", silent=True)
+        clock.advance(10)
+        with turns.turn("a"):
+            with pytest.raises(NoTurn) as why, turns.turn("a"):
+                pass
+            assert why.value.after == 10
+
+    def test_the_memory_of_silence_is_bounded(self, monkeypatch):
+        monkeypatch.setattr(lookup_turns, "_MOST_KNOWN", 3)
+        turns = LookupTurns(FakeClock())
+        for number in range(9):
+            with pytest.raises(LookupFailed), turns.turn(f"n{number}"):
+                raise LookupFailed("no reply", silent=True)
+        assert len(turns._silences) == 3
+
+
+def test_no_namespace_makes_the_provider_forget_the_domains_of_others():
+    answers = ProofAnswers(FakeClock(), most=10)
+    answers.note("victim", "v.test", Verdict(Standing.PROVEN))
+    for number in range(50):
+        answers.note("thief", f"d{number}.test", Verdict(Standing.MISSING))
+    assert answers.of("victim", "v.test").standing is Standing.PROVEN
+    assert answers.of("thief", "d49.test").standing is Standing.MISSING
 
 
 def test_the_memory_is_bounded():
@@ -353,3 +567,10 @@ def test_a_missing_proof_makes_no_one_ask_cloudfront_more_often():
     both = {"dnsInstructions": [*proofs["dnsInstructions"], *routing["dnsInstructions"]]}
     assert dns_instructions.all_present(both)
     assert dns_instructions.of_cloudfront(both) == tuple(routing["dnsInstructions"])
+
+
+@pytest.mark.parametrize(("of", "belongs"), [("*.acme.com", True), ("acme.com", False)])
+def test_the_proof_of_a_wildcard_is_not_that_of_the_domain_above_it(dns, of, belongs):
+    made = proof.instruction("i", "shop", of, UNKNOWN, RecordState.UNKNOWN)
+    has = {"*.acme.com"}
+    assert dns_instructions.belongs(made.to_json(), has, dns.tenant().keys(has)) is belongs
