@@ -104,12 +104,15 @@ def test_only_a_get_without_a_body_gets_a_page(serve: Serve, head: str, expected
     assert status(ask(serve(), head)) == expected
 
 
-def test_many_silent_clients_have_a_bounded_number_of_connections_and_threads(serve: Serve) -> None:
+def test_many_silent_clients_have_a_bounded_number_of_connections_and_threads(
+    serve: Serve, until: Callable[[Callable[[], object]], None]
+) -> None:
     serving = serve()
     before = served_threads()
     with held(serving, ["127.0.0.1"] * (3 * MOST)) as connections:
         assert status(ask(serving)) == 200
-        assert served_threads() - before <= MOST + 1
+        # A thread whose connection lost its place ends a moment later.
+        until(lambda: served_threads() - before <= MOST + 1)
         for each in connections[: MOST + MOST // 2]:
             assert received(each) == b"", "the oldest ones have lost their places"
 
