@@ -43,8 +43,10 @@ _CALM: Final = 2.0
 """Real seconds in which further changes of objects cost no further count."""
 
 
-def wire(client: KubeClient, clock: Clock, settings: Settings, allowed: Allowed) -> Manager:
-    """Wire the parts."""
+def wire(
+    client: KubeClient, clock: Clock, settings: Settings, allowed: Allowed, *, removes: bool = False
+) -> Manager:
+    """Wire the parts. `removes`: objects whose rows are gone may be suspended and deleted."""
     manager = Manager(client, clock, settings)
     source = resource_kind(kinds.TENANT_SOURCE)
     informers = {
@@ -66,6 +68,7 @@ def wire(client: KubeClient, clock: Clock, settings: Settings, allowed: Allowed)
                 clock=clock,
                 now=client.server_time.now,
                 may_act=manager.may_act,
+                removes=removes,
                 kind_leaves=partial(crds.leaves, client, source),
                 metrics=metrics,
             )
@@ -135,7 +138,7 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
     try:
         client = connect(options.text(given["kubeconfig"]))
         clock = _clock(options.text(given["clock_url"]))
-        return wire(client, clock, settings, options.allowed(given)).run()
+        return wire(client, clock, settings, options.allowed(given), removes=given["removes"]).run()
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
     except OSError as error:

@@ -124,6 +124,13 @@ _FLAGS: Final = (
         "public addresses are called.",
     ),
     _flag(
+        "--enable-alpha-removals/--no-alpha-removals",
+        "removes",
+        default=False,
+        says="Alpha: allow whenGone Suspend and Delete. There are known ways in which too much is removed: "
+        "see the limitations.",
+    ),
+    _flag(
         "--clock",
         "clock_url",
         metavar="URL",

@@ -17,7 +17,7 @@ import structlog
 from apis import errors
 from apis.conditions import SourceSyncedReason
 from apis.kinds import Kind
-from apis.tenantsource import OnSourceDelete, TenantSourceSpec, parse, seconds
+from apis.tenantsource import OnSourceDelete, TenantSourceSpec, WhenGone, parse, seconds
 from edgetenants_runtime import deadline
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import Clock
@@ -56,6 +56,12 @@ _LOOK_AT_CLOCK: Final = 500
 """Rows between two looks at the clock."""
 
 
+_NO_REMOVALS: Final = (
+    "spec.whenGone: expected Orphan: this process neither suspends nor deletes objects whose rows are gone, "
+    "as it runs without --enable-alpha-removals. docs/limitations.md says what is not safe yet"
+)
+
+
 @dataclass(frozen=True)
 class Parts:
     """What a reconciler works with."""
@@ -69,6 +75,8 @@ class Parts:
     clock: Clock
     now: Callable[[], datetime]
     may_act: Callable[[], bool]
+    removes: bool
+    """The process may suspend and delete objects whose rows are gone."""
     kind_leaves: Callable[[], bool]
     """The CRD of TenantSources is being deleted, so their deletion says nothing of what people want."""
     metrics: SourceMetrics
@@ -138,6 +146,7 @@ class _Reconcile:
         try:
             spec = parse(self.mr.spec)
             template = compile_template(spec.template)
+            _check_removals(spec, removes=self.parts.removes)
         except (errors.InvalidInput, InvalidTemplate) as error:
             return self.invalid(str(error))
         informer = self.parts.informers[template.kind.kind]
@@ -376,3 +385,8 @@ def _in_time(rows: Reading) -> Iterator[Row]:
             message = f"the read of {number} rows took too long; raise --timeout"
             raise StoreError(StoreReason.INCOMPLETE, message)
         yield row
+
+
+def _check_removals(spec: TenantSourceSpec, *, removes: bool) -> None:
+    if spec.when_gone is not WhenGone.ORPHAN and not removes:
+        raise InvalidTemplate(_NO_REMOVALS)

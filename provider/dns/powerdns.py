@@ -148,7 +148,9 @@ class PowerDnsStore:
     def _zone(self, name: str) -> tuple[Zone, bool] | None:
         """The zone of that name, and whether it takes changes."""
         listed = self._asked("GET", f"/zones?{urlencode({'zone': f'{name}.'})}", f"look for zone {name}")
-        for each in listed if isinstance(listed, list) else ():
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise DnsError(Failure.LATER, f"{self}: look for zone {name}: unexpected answer: expected a list")
+        for each in listed:
             if normal(str(each.get("name", ""))) == name:
                 kind = str(each.get("kind", "")).lower()
                 return Zone(str(each.get("id", f"{name}.")), name), kind in _WRITABLE
@@ -161,7 +163,9 @@ class PowerDnsStore:
         except ValueError as error:
             raise DnsError(Failure.REFUSED, f"{self}: {doing}: {error}") from error
         found = self._asked("GET", f"{self._path(zone)}?{asked}", doing)
-        rrsets = found.get("rrsets", []) if isinstance(found, dict) else []
+        rrsets = found.get("rrsets") if isinstance(found, dict) else None
+        if not isinstance(rrsets, list):
+            raise DnsError(Failure.LATER, f"{self}: {doing}: unexpected answer: expected rrsets")
         try:
             records = [_record_set(each) for each in rrsets if normal(each["name"]) == name]
         except (KeyError, TypeError, ValueError) as error:

@@ -393,6 +393,9 @@ def _row(item: Any, where: str) -> Row:
 def _next(page: _Page, pages: Pages) -> str | None:
     if not pages.next_url and not pages.cursor:
         match = re.search(r'<([^<>]*)>[^,<]*;\s*rel="?next"?(?=[\s;,]|$)', page.link)
+        if match is None and re.search(r"\bnext\b", page.link, re.IGNORECASE):
+            # RFC 8288 has more ways to write it. A page that is overlooked would be rows that are gone.
+            raise _invalid("the Link header names a next page in a way that is not supported; use nextUrl")
         return urljoin(page.url, match[1]) if match else None
     found = _at(page.body, pages.next_url or pages.cursor)
     if found is _ABSENT:

@@ -196,6 +196,15 @@ def _check(address: Address) -> None:
     # would lead elsewhere.
     if not re.fullmatch(r"[A-Za-z0-9._:-]{1,253}", address.host):
         raise StoreError(StoreReason.INVALID_CONFIGURATION, "the host must be one DNS name or IP address")
+    # libpq reads its parameters up to the first NUL, and would forget the checks of TLS after it.
+    for what, given in (
+        ("database", address.database),
+        ("user", address.user),
+        ("password", address.password),
+    ):
+        if not given.isprintable():
+            words = f"the {what} must have printable characters only"
+            raise StoreError(StoreReason.INVALID_CONFIGURATION, words)
 
 
 def _statement(what: Table | Query, order_by: str) -> str:

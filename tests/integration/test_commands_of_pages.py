@@ -75,9 +75,10 @@ def test_a_command_runs(
     if "tenantclaim" in rest and "acme" not in rest:
         rest = ["acme" if word == names["NAME"] else word for word in rest]
     monkeypatch.chdir(ROOT)
-    if "--from-file=credentials" in rest:
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "credentials").write_text("[default]\n")
+    for file in ("credentials", "ca.crt"):
+        if f"--from-file={file}" in rest:
+            monkeypatch.chdir(tmp_path)
+            (tmp_path / file).write_text("[default]\n")
     world.kubectl(verb, *rest, *(["--dry-run=server"] if verb in WRITES else []))
 
 

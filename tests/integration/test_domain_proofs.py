@@ -84,6 +84,7 @@ def test_of_two_namespaces_the_one_with_the_proof_has_the_domain(
         claims.wait_ready("shop", seconds=90)
         assert proof(claims, "shop")["state"] == "Present"
         claims.wait("Live", lambda: condition(claims.get("shop"), "Live").get("status") == "True")
+        look_again(thief, thief.managed("shop")["metadata"]["name"], "the domain is served")
         told = live(thief, "shop", "DomainConflict")["message"]
         assert claims.namespace not in told.replace(thief.namespace, "")
         assert creations(world) == 1

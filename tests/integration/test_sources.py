@@ -17,7 +17,7 @@ HEADER = "id,domain,tier"
 
 @pytest.fixture(scope="module")
 def sources(world: World) -> Iterator[None]:
-    world.add_sources("--leader-election")
+    world.add_sources("--leader-election", "--enable-alpha-removals")
     yield
     world.processes.stop("sources")
 

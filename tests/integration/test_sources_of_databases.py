@@ -39,7 +39,11 @@ def database() -> Iterator[servers.Cluster]:
 
 @pytest.fixture(scope="module")
 def sources(world: World, database: servers.Cluster) -> Iterator[None]:
-    world.add_sources("--leader-election", f"--allowed-database-hosts={servers.HOST}:{database.port}")
+    world.add_sources(
+        "--leader-election",
+        "--enable-alpha-removals",
+        f"--allowed-database-hosts={servers.HOST}:{database.port}",
+    )
     yield
     world.processes.stop("sources")
 

@@ -547,4 +547,28 @@ SOURCES = (
         "a typing error in a port would go unnoticed",
         ("unit/sources/test_options.py",),
     ),
+    Mutation(
+        "objects are removed without the flag",
+        "reconciler.py",
+        "    if spec.when_gone is not WhenGone.ORPHAN and not removes:",
+        "    if False:",
+        "what is known to remove too much would be on",
+        FOLLOWING,
+    ),
+    Mutation(
+        "a NUL ends the parameters of a connection",
+        "stores/postgresql.py",
+        "        if not given.isprintable():",
+        "        if False:",
+        "the password would be sent without TLS",
+        POSTGRESQL,
+    ),
+    Mutation(
+        "a next page in other words is overlooked",
+        "stores/http.py",
+        '        if match is None and re.search(r"\\bnext\\b", page.link, re.IGNORECASE):',
+        "        if False:",
+        "the rows of all further pages would count as gone",
+        HTTP,
+    ),
 )

@@ -96,6 +96,14 @@ def failure(store):
     return caught.value.reason
 
 
+@pytest.mark.parametrize(
+    "written", ['</b>; rel="last next"', "</b>; Rel=Next", "</b>; rel='next'", '</b>; rel = "next"']
+)
+def test_a_next_page_in_other_words_is_not_the_end(api, written):
+    api.put("/a", SIX[:3], Link=written)
+    assert failure(api.store()) == StoreReason.INVALID_DATA
+
+
 def test_pages_by_link_url_and_cursor(api):
     api.put("/a", SIX[:3], Link='</b>; rel="prev", </b>; rel="next"')
     api.put("/b", SIX[3:])

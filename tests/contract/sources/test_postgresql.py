@@ -196,6 +196,15 @@ def test_only_one_host_is_a_host(database, host):
     assert caught.value.reason == StoreReason.INVALID_CONFIGURATION
 
 
+@pytest.mark.parametrize("what", ["database", "user", "password"])
+def test_a_nul_does_not_cut_the_checks_of_tls_off(database, what):
+    with pytest.raises(StoreError) as caught:
+        store(database, Table("customers"), **{what: "shop\0"})
+    assert caught.value.reason == StoreReason.INVALID_CONFIGURATION
+    assert what in caught.value.message
+    assert "shop" not in caught.value.message
+
+
 def test_missing_things_are_configuration(database, table):
     for what in (Table("absent"), replace(table, columns=("key", "absent")), Query("select nonsense")):
         assert failure(store(database, what)) == StoreReason.INVALID_CONFIGURATION

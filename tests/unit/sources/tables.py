@@ -235,6 +235,7 @@ class Scene:
         self.store = FakeStore(list(rows))
         self.put_source(**spec)
         self.leaving = False
+        self.removes = True
         self.restart()
 
     def now(self) -> datetime:
@@ -268,6 +269,7 @@ class Scene:
                 clock=self.clock,
                 now=self.now,
                 may_act=lambda: True,
+                removes=self.removes,
                 kind_leaves=lambda: self.leaving,
                 metrics=SourceMetrics(CollectorRegistry(), self.clock.now),
             )

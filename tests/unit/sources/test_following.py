@@ -149,6 +149,19 @@ def test_by_default_the_object_of_a_row_that_is_gone_stays_and_is_named() -> Non
     assert scene.reason("Degraded") == "AsExpected"
 
 
+@pytest.mark.parametrize("when", ["Suspend", "Delete"])
+def test_a_process_without_the_flag_removes_nothing(when: str) -> None:
+    scene = Scene(row("a"), row("b"), whenGone=when, after="0s")
+    scene.removes = False
+    scene.restart()
+    scene.look()
+    assert names(scene) == []
+    found = scene.server.find(SOURCES, KEY)
+    [synced] = [each for each in found["status"]["conditions"] if each["type"] == "Synced"]
+    assert synced["reason"] == "InvalidSpec"
+    assert "--enable-alpha-removals" in synced["message"]
+
+
 def test_a_row_goes_after_the_grace_and_two_reads() -> None:
     scene = Scene(row("a"), row("b"), whenGone="Delete", after="1h")
     scene.look()
