@@ -93,7 +93,7 @@ class ServerPace:
         left = self._until - self._clock.now()
         if left > 0:
             words = f"{self._name}: it did not answer; the next try is in {left:.0f} s"
-            raise DnsError(Failure.LATER, words, after=left)
+            raise Unreachable(Failure.LATER, words, after=left)
 
     def _failed(self) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ _OF_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a DNS server that does not answer is not told",
         "cloudfront/dns/look.py",
-        '        words = str(error) if isinstance(error, Unreachable) else ""\n',
+        '        words = _SILENT if isinstance(error, Unreachable) else ""\n',
         '        words = ""\n',
         "DNSReady says for ever that the zones are being read",
         ("contract/dns/test_tenants.py",),

@@ -40,6 +40,7 @@ _NO_ONE: Final[Former] = lambda _: ()  # noqa: E731
 _CHALLENGE_TTL: Final = 300
 _LEADING: Final = frozenset({"A", "AAAA", "CNAME"})
 _DIGITS: Final = 10
+_SILENT: Final = "the DNS service does not answer"
 _LONGEST_FOUND: Final = 1024
 """Characters, as in the API."""
 
@@ -60,7 +61,7 @@ class DomainLook:
     later: float | None = None
     """Seconds until the zone may be read; None if it was read, or that makes no sense."""
     unreachable: str = ""
-    """What the attempt to read the zone said, if the DNS service did not answer."""
+    """What the condition says of it, if the DNS service did not answer."""
     doubted: RecordState | None = None
     """As what CloudFront sees the records, if not as the zone has them."""
     answers: tuple[str, ...] = ()
@@ -259,7 +260,8 @@ def _looked(
 
 def _failed(found: DomainLook, error: DnsError) -> DomainLook:
     if error.failure in (Failure.LATER, Failure.NO_ZONE, Failure.UNCERTAIN):
-        words = str(error) if isinstance(error, Unreachable) else ""
+        # The error's own words change with each attempt, and so would the status.
+        words = _SILENT if isinstance(error, Unreachable) else ""
         return replace(found, later=error.after or 5.0, unreachable=words)
     return replace(found, problem=str(error))
 

@@ -220,6 +220,11 @@ class TestDown:
             assert (status, reason) == ("False", "DNSRecordCreating")
             assert "cannot be read now: " in message
             assert "The provider tries again" in message
+            said = set()
+            for _ in range(12):
+                tenant.run(5, every=5)
+                said.add(tenant.told("DNSReady"))
+            assert said == {(status, reason, message)}, "the status is not written at each attempt"
         finally:
             process.send_signal(signal.SIGCONT)
         tenant.run(180, every=10)
