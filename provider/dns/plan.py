@@ -14,7 +14,7 @@ No plan changes a record that is not ours. A type that the provider never makes,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -24,7 +24,10 @@ from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet
 from provider.dns.store import Change, Found
 
-__all__ = ["Standing", "Step", "Wanted", "release", "settle"]
+__all__ = ["Gave", "Standing", "Step", "Wanted", "gave_nothing", "release", "settle"]
+
+Gave = Callable[[Owner], bool]
+"""Whether another owner gave a domain, and so its records, to this one."""
 
 _LEADING: Final = frozenset({"A", "AAAA", "CNAME", "ALIAS", "ANAME", "HTTPS", "SVCB"})
 """Types that decide where visitors of a name go."""
@@ -73,13 +76,18 @@ class Step:
     """The records were made before, and are not as wanted any more."""
 
 
+def gave_nothing(_: Owner) -> bool:
+    """No one gave a domain."""
+    return False
+
+
 def settle(
     wanted: Wanted,
     found: Found,
     owner: Owner,
     *,
     take_over: bool = False,
-    former: Collection[str] = (),
+    gave: Gave = gave_nothing,
 ) -> Step:
     """Plan the records of a domain.
 
@@ -87,8 +95,7 @@ def settle(
         wanted: the records.
         found: what the zone has at `wanted.names`.
         owner: who makes them.
-        former: the digests of owners that gave the domain to this one: their records count as ours, and get
-            our mark.
+        gave: the records of such an owner count as ours, and get our mark. Called for others' marks only.
         take_over: replace records without a mark, of types that the provider makes.
 
     Raises:
@@ -97,7 +104,7 @@ def settle(
     mark = ownership.mark(wanted.domain, owner)
     marks = _marks(found, wanted.domain)
     present = _owner(marks)
-    if marks and (present is None or present.owner not in {owner.owner, *former}):
+    if marks and (present is None or not _is_ours(present, owner, gave)):
         return Step(wanted.domain, Standing.FOREIGN, _ordered(marks))
     there = _ordered(each for name in _names(wanted) for each in _in_the_way(wanted, found, name))
     missing = tuple(each for each in wanted.records if not _has(there, each))
@@ -116,6 +123,7 @@ def release(
     ours: Callable[[RecordSet], bool],
     *,
     only_own: bool = False,
+    gave: Gave = gave_nothing,
 ) -> Change | None:
     """Plan to remove the records of a domain, with their mark; None if there is nothing of ours.
 
@@ -126,19 +134,24 @@ def release(
         ours: whether a record set leads to where this provider leads domains. Others stay: a person has
             changed them since, and has taken the name back.
         only_own: leave the records that another resource of the same owner made.
+        gave: as in `settle`.
 
     Raises:
         ValueError: as `ownership.mark_name`.
     """
     marks = _marks(found, wanted.domain)
     present = _owner(marks)
-    if present is None or present.owner != owner.owner:
+    if present is None or not _is_ours(present, owner, gave):
         return None
     if only_own and present.resource != owner.resource:
         return None
     there = [each for name in _names(wanted) for each in _in_the_way(wanted, found, name)]
     gone = [each for each in there if _may_delete(each) and ours(each)]
     return Change(wanted.domain, deletes=(*_ordered(gone), *marks))
+
+
+def _is_ours(present: Owner, owner: Owner, gave: Gave) -> bool:
+    return present.owner == owner.owner or gave(present)
 
 
 def _without_mark(

@@ -216,6 +216,50 @@ class TestMovesBetweenNamespaces:
         assert zone.records == before
         assert taker.told("DNSReady")[1] == "DNSError", "they are the giver's until then"
 
+    def test_the_receiver_removes_them_also_before_it_has_the_mark(self, teams, aws, zone):
+        giver, taker = teams
+        self.give(giver)
+        self.take(taker, giver)
+        aws.fault("ChangeResourceRecordSets", every=True, code="InternalError", message="no", status=500)
+        taker.run(60)
+        giver.edit(domains=["stays.example.com"])
+        aws.admin("DELETE", "faults")
+        taker.delete()
+        taker.run(120)
+        assert taker.mr is None
+        assert {name for name, _ in zone.records} == {"stays.example.com", f"{MARK}stays.example.com"}
+
+    def test_only_the_resource_that_made_them_can_agree(self, teams, aws, zone):
+        giver, taker = teams
+        before = dict(zone.records)
+        self.give(giver)
+        self.take(taker, giver)
+        aws.fault("ChangeResourceRecordSets", every=True, code="InternalError", message="no", status=500)
+        taker.run(60)
+        self.give(giver, "")
+        other = led(aws, giver.configs.dns, "x.example.com", name="other", namespace="team-a")
+        other.edit({"edgetenants.io/give-domains-to": "team-b/team-b.acme"})
+        taker.everyone = lambda: [one.mr for one in (giver, taker, other) if one.mr]
+        aws.admin("DELETE", "faults")
+        taker.run(120)
+        assert taker.told("DNSReady")[1] == "DNSError"
+        assert zone.records == before
+
+    def test_one_that_only_observes_does_not_agree(self, teams, aws, zone):
+        giver, taker = teams
+        before = dict(zone.records)
+        self.give(giver)
+        self.take(taker, giver)
+        aws.fault("ChangeResourceRecordSets", every=True, code="InternalError", message="no", status=500)
+        taker.run(60)
+        stored = giver.stored
+        stored["spec"]["managementPolicies"] = ["Observe"]
+        giver.objects.put(giver.kind, stored)
+        aws.admin("DELETE", "faults")
+        taker.run(120)
+        assert taker.told("DNSReady")[1] == "DNSError"
+        assert zone.records == before
+
     @pytest.mark.parametrize("to", ["", "team-b/team-b.other", "team-c/team-b.acme"])
     def test_without_consent_they_are_anothers(self, teams, aws, zone, to):
         giver, taker = teams

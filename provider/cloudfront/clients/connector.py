@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from apis import kinds
@@ -23,6 +24,7 @@ from provider.cloudfront.clients.metrics import MetricsClient
 from provider.cloudfront.clients.progress import ProgressClient, held_up, unresolved, waiting
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.dns.access import DEFAULT_TTL, NOT_ASKED, RecordsAccess
+from provider.cloudfront.domain import moves
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.lifecycle.conditions import was_ready
@@ -179,10 +181,22 @@ class _Connector:
             store=found.store,
             config=key,
             frozen=self._frozen(mr, key, is_frozen=found.frozen),
-            owner=Owner.of(self._installation, namespace_of(mr), f"{mr.kind}/{mr.external_name}"),
+            owner=self._owner(mr),
+            gave=partial(self._gave, mr),
             ttl=int(asked.get("ttlSeconds") or DEFAULT_TTL),
             may_replace=found.may_replace,
             tickets=found.tickets,
+        )
+
+    def _owner(self, mr: Managed) -> Owner:
+        """Whom the marks of a resource's records name."""
+        return Owner.of(self._installation, namespace_of(mr), f"{mr.kind}/{mr.external_name}")
+
+    def _gave(self, mr: Managed, owner: Owner) -> bool:
+        """Whether the resource that made records, as their mark says, agrees to give its domains."""
+        return any(
+            moves.gives(each, mr) and self._owner(each) == owner and not self._hold(each)
+            for each in self._everyone()
         )
 
     def _service(self, config: ResolvedConfig) -> Records | None:

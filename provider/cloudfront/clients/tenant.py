@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -38,7 +38,7 @@ from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.dns import successors
 from provider.cloudfront.dns.work import TenantRecords
-from provider.cloudfront.domain import dns_instructions, moves
+from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
 from provider.cloudfront.domain.tenant_proofs import TenantProofs
 from provider.cloudfront.lifecycle.actions import LOOK_AGAIN, Action, Effects
@@ -59,7 +59,6 @@ from provider.cloudfront.tenant.actions import CreateTenant, MoveDomain
 from provider.cloudfront.tenant.assessment import Assessment
 from provider.cloudfront.tenant.plan import NO_MOVES
 from provider.cloudfront.tenant.report import Dns
-from provider.dns.ownership import Owner
 
 __all__ = ["TenantClient"]
 
@@ -173,13 +172,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
                 DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
                 succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
                 listed=partial(successors.lists, mr, self._cluster.everyone),
-                givers=cache(partial(self._givers, mr)),
             )
         return self._records
-
-    def _givers(self, mr: Managed) -> Collection[str]:
-        namespaces = moves.givers(mr, self._cluster.everyone)
-        return {Owner.of(self._account.installation, each, "").owner for each in namespaces}
 
     def _has_tenant(self, mr: Managed, domain: str) -> bool:
         """Whether a tenant has a domain, or may have it: the provider may not ask."""

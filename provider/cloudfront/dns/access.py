@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from provider.cloudfront.memory.record_tickets import RecordTickets
 from provider.dns.ownership import Owner
+from provider.dns.plan import Gave, gave_nothing
 from provider.dns.store import RecordStore
 
 __all__ = ["DEFAULT_TTL", "NOT_ASKED", "RecordsAccess"]
@@ -31,6 +32,8 @@ class RecordsAccess:
     frozen: str = ""
     """What forbids all writes, as a message; "" if they are allowed."""
     owner: Owner = field(default_factory=lambda: Owner(""))
+    gave: Gave = gave_nothing
+    """Whether the resource that made records agrees to give its domains to this one."""
     ttl: int = DEFAULT_TTL
     may_replace: bool = False
     """The provider config allows to replace records of others, after a confirmation."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +15,7 @@ from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
 from provider.dns.errors import DnsError, Failure, Unreachable
-from provider.dns.plan import Standing, Step, Wanted
+from provider.dns.plan import Gave, Standing, Step, Wanted, gave_nothing
 from provider.dns.records import RecordSet, Zone
 from provider.dns.store import Found, RecordStore
 
@@ -32,10 +31,6 @@ __all__ = [
     "until_served",
     "wanted",
 ]
-
-Former = Callable[[str], Collection[str]]
-"""The digests of the owners that gave a domain to the resource, by domain."""
-_NO_ONE: Final[Former] = lambda _: ()  # noqa: E731
 
 _CHALLENGE_TTL: Final = 300
 _LEADING: Final = frozenset({"A", "AAAA", "CNAME"})
@@ -137,7 +132,7 @@ def look(
     domains: Iterable[str],
     endpoint: str,
     confirmation: str = "",
-    former: Former = _NO_ONE,
+    has: Collection[str] = (),
 ) -> Look:
     """Look at the records of domains that are to lead to a routing endpoint.
 
@@ -147,9 +142,13 @@ def look(
         domains: the domains.
         endpoint: the routing endpoint.
         confirmation: the token that a user has given.
-        former: the owners that gave a domain to this resource, as in `plan.settle`.
+        has: the domains that the tenant has in AWS. Records move after their domain only.
     """
-    looked = partial(_looked, access, uid, endpoint=endpoint, former=former)
+
+    def looked(domain: str, *, take_over: bool = False) -> DomainLook:
+        by = access.gave if domain in has else gave_nothing
+        return _looked(access, uid, domain, endpoint, gave=by, take_over=take_over)
+
     each = {domain: looked(domain) for domain in sorted(domains)}
     asking = [found for found in each.values() if found.answers]
     if not asking:
@@ -231,7 +230,7 @@ def leads_to_cloudfront(record: RecordSet) -> bool:
 
 
 def _looked(
-    access: RecordsAccess, uid: str, domain: str, *, endpoint: str, former: Former, take_over: bool = False
+    access: RecordsAccess, uid: str, domain: str, endpoint: str, *, gave: Gave, take_over: bool = False
 ) -> DomainLook:
     assert access.store is not None  # noqa: S101 - the caller has checked it
     found = DomainLook(domain)
@@ -244,7 +243,7 @@ def _looked(
         asked = wanted(access.store, zone, domain, endpoint, access.ttl)
         above = _wildcards_above(domain, zone)
         there = access.store.read(zone, asked.names | above)
-        step = plan.settle(asked, there, access.owner, take_over=take_over, former=former(domain))
+        step = plan.settle(asked, there, access.owner, take_over=take_over, gave=gave)
     except ValueError as error:
         return replace(found, problem=str(error))
     except DnsError as error:

@@ -35,7 +35,7 @@ from provider.cloudfront.dns.look import DomainLook, Look, leads_to_cloudfront, 
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
 from provider.dns.errors import DnsError, Failure
-from provider.dns.plan import Wanted
+from provider.dns.plan import Wanted, gave_nothing
 from provider.dns.records import RecordSet, Zone
 from provider.dns.store import Change, Written, marked, write_all
 
@@ -61,8 +61,6 @@ class TenantRecords:
     """Whether another resource, which stays, takes over the records of a domain."""
     listed: Callable[[str], bool] = lambda _: False
     """Whether another resource, of any namespace, lists a domain or has it."""
-    givers: Callable[[], Collection[str]] = tuple
-    """The digests of the owners of other namespaces that agree to give domains to this resource."""
     last: Look = looks.NOTHING
     """The last look of this reconcile."""
     failed: str = ""
@@ -79,8 +77,7 @@ class TenantRecords:
         if not self.asked or self.access.store is None or endpoint is None:
             return self.last
         confirmation = self.mr.annotations.get(conditions.CONFIRM, "")
-        former = partial(self._former, has)
-        self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation, former)
+        self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation, has)
         return self.last
 
     def heard(self, told: State, endpoint: str) -> None:
@@ -135,9 +132,6 @@ class TenantRecords:
             raise self._failure(failures)
         self.failed = _why(failures)
         return f"wrote the DNS records of {named(written)}" if written else ""
-
-    def _former(self, has: Collection[str], domain: str) -> Collection[str]:
-        return self.givers() if domain in has else ()
 
     def _may_write(self, found: DomainLook, active: Collection[str]) -> bool:
         step = found.step
@@ -281,7 +275,14 @@ class TenantRecords:
         # this resource meanwhile, may have made them.
         for fresh in (False,) if gone else (False, True):
             found = store.read(zone, asked, fresh=fresh)
-            change = plan.release(names, found, self.access.owner, leads_to_cloudfront, only_own=only_own)
+            change = plan.release(
+                names,
+                found,
+                self.access.owner,
+                leads_to_cloudfront,
+                only_own=only_own,
+                gave=gave_nothing if only_own else self.access.gave,
+            )
             if change:
                 return [(zone, change)]
         self.access.tickets.gone(self.mr.uid, domain)

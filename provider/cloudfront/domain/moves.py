@@ -18,7 +18,7 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["GIVE_ANNOTATION", "LONGEST", "TAKE_ANNOTATION", "Mover", "taken_from", "unreadable"]
+__all__ = ["GIVE_ANNOTATION", "LONGEST", "TAKE_ANNOTATION", "Mover", "gives", "taken_from", "unreadable"]
 
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the receiving resource: the ids of the tenants whose domains it may take, separated by commas."""
@@ -62,21 +62,16 @@ def unreadable(mr: Managed) -> str:
     )
 
 
-def givers(mr: Managed, everyone: Callable[[], Iterable[Managed]]) -> frozenset[str]:
-    """The other namespaces with a resource that agrees to give domains to this one, which takes some."""
-    if not taken_from(mr):
-        return frozenset()
-    address, own, found = _address(mr), identity.namespace_of(mr), set()
-    for other in everyone():
-        deadline.check("the search for who gives domains")
-        namespace = identity.namespace_of(other)
-        if namespace == own or namespace in found or other.deleted:
-            continue
-        # Most name others, and a list may be long.
-        names = address in other.annotations.get(GIVE_ANNOTATION, "")
-        if names and address in _listed(other, GIVE_ANNOTATION):
-            found.add(namespace)
-    return frozenset(found)
+def gives(giver: Managed, mr: Managed) -> bool:
+    """Whether a resource agrees to give domains to another one, which takes some. Only one that may write can
+    agree: one that only observes a tenant has nothing to give."""
+    return (
+        bool(taken_from(mr))
+        and giver.kind == mr.kind
+        and not giver.deleted
+        and judgement.writes(giver)
+        and _address(mr) in _listed(giver, GIVE_ANNOTATION)
+    )
 
 
 @dataclass(frozen=True)
