@@ -1,11 +1,12 @@
 """The lock of the DNS servers."""
 
-from tests.contract.dns.packages import LOCK, WANTED
+from tests.contract.dns.packages import NAME, WANTED
+from tests.contract.unpacked import lock_of
 from xpkg import debian
 
 
 def test_the_lock_has_exactly_what_the_servers_need():
-    assert sorted(one.name for one in debian.locked(LOCK)) == sorted(WANTED)
+    assert sorted(one.name for one in debian.locked(lock_of(NAME))) == sorted(WANTED)
 
 
 def test_the_servers_run_with_the_libraries_beside_them(packages):

@@ -8,21 +8,13 @@ with the path of the unpacked libraries.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 from pathlib import Path
 from typing import Final
 
-from xpkg import debian
+from tests.contract.unpacked import LIBRARIES, unpacked, write_lock
 
-ROOT: Final = Path(__file__).resolve().parents[3]
-LOCK: Final = ROOT / "requirements" / "databases-debian.lock"
-_HEADER: Final = (
-    "# Debian packages of the databases that tests start, for amd64; written by\n"
-    "# `python -m tests.contract.sources.packages`. Debian serves only the newest version of a package.\n"
-    "# If one is gone, run that command again.\n"
-)
+NAME: Final = "databases"
 WANTED: Final = (
     *(
         "postgresql-15",
@@ -41,7 +33,6 @@ WANTED: Final = (
     *("libtasn1-6", "libunistring2", "liblzma5", "zlib1g"),
 )
 """The server, and the packages of the libraries that it loads beside the C library."""
-_LIBRARIES: Final = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
 
 
 class Installed:
@@ -53,36 +44,14 @@ class Installed:
             "PATH": os.environ["PATH"],
             "LC_ALL": "C",
             "TZ": "UTC",
-            "LD_LIBRARY_PATH": ":".join(str(root / each) for each in _LIBRARIES),
+            "LD_LIBRARY_PATH": ":".join(str(root / each) for each in LIBRARIES),
         }
 
 
 def installed() -> Installed:
-    """The servers, unpacked once from the lock; one process unpacks, others wait.
-
-    Raises:
-        PackagingError: apt-get or dpkg-deb is missing, or a version is no longer served.
-    """
-    cache = Path(os.environ.get("EDGETENANTS_CACHE", ROOT / ".cache")).resolve()
-    home = cache / "databases"
-    home.mkdir(parents=True, exist_ok=True)
-    root, stamp = home / "root", home / "built-from"
-    with (home / "building").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_bytes() != LOCK.read_bytes():
-            stamp.unlink(missing_ok=True)
-            shutil.rmtree(root, ignore_errors=True)
-            for package in debian.Repository(cache / "debian").fetch(debian.locked(LOCK)):
-                debian.run(["dpkg-deb", "-x", str(package), str(root)])
-            shutil.rmtree(root / "usr/share/doc")
-            stamp.write_bytes(LOCK.read_bytes())
-    return Installed(root)
-
-
-def main() -> None:
-    repository = debian.Repository(ROOT / ".cache" / "debian")
-    LOCK.write_text(debian.written(repository.newest(WANTED), _HEADER))
+    """The servers. Raises PackagingError, as `unpacked`."""
+    return Installed(unpacked(NAME))
 
 
 if __name__ == "__main__":
-    main()
+    write_lock(NAME, WANTED, "databases", "tests.contract.sources.packages")
