@@ -20,13 +20,14 @@ from apis.kinds import Kind
 from edgetenants_runtime import logs, open_files
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
-from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
+from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import Managed, ManagedKind, ProviderConfigKey, ResourceKind
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG, Controller
 from edgetenants_runtime.process.health import Starting
+from edgetenants_runtime.process.start import StartFailed, connect, start_clock
 from edgetenants_runtime.providerconfigs import ConfigKinds, ProviderConfigs
 from edgetenants_runtime.queueing.queue import Priority
 from provider import installation, options, waiting
@@ -172,8 +173,8 @@ def wire(
             (tree.tenant, TenantConnector, tenants),
             (tree.group, GroupConnector, groups),
         )
-        for kind, connect, controllers in kinds_of_tree:
-            connector = connect(
+        for kind, connector_of, controllers in kinds_of_tree:
+            connector = connector_of(
                 configs,
                 accounts,
                 installation=policy.installation,
@@ -353,7 +354,7 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, run until stopped, and return the exit code."""
     open_files.raise_limit()
     try:
-        client = connect(options.text(given["kubeconfig"]))
+        client = connect(options.text(given["kubeconfig"]), "provider-edgetenants")
         policy = options.policy(given, installation_id(given, client, settings))
         clock = start_clock(options.text(given["clock_url"]))
         return started(wire(client, clock, settings, policy, options.webhooks(given)))
@@ -372,25 +373,6 @@ def started(manager: Manager) -> int:
         return manager.run()
     except OSError as error:
         raise _port_taken(error) from error
-
-
-class StartFailed(Exception):  # noqa: N818 - says what happened
-    """The provider cannot start; the message names the flag and what to do."""
-
-
-def connect(kubeconfig: str | None) -> KubeClient:
-    """Return the client for the API server.
-
-    Raises:
-        StartFailed: the kubeconfig cannot be used, or there is none and the process is not in a pod.
-    """
-    try:
-        if kubeconfig:
-            return KubeClient.from_kubeconfig(kubeconfig, field_manager="provider-edgetenants")
-        return KubeClient.in_cluster(field_manager="provider-edgetenants")
-    except Exception as error:
-        where = f"--kubeconfig {kubeconfig}" if kubeconfig else "no --kubeconfig given, and not in a pod"
-        raise StartFailed(f"{where}: {error}") from error
 
 
 def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Settings) -> str:
@@ -414,15 +396,6 @@ def installation_id(given: Mapping[str, Any], client: KubeClient, settings: Sett
 
 def _port_taken(error: OSError) -> StartFailed:
     return StartFailed(f"--health-port or --metrics-port: {error}")
-
-
-def start_clock(url: str | None) -> Clock:
-    """Return the injected clock."""
-    if not url:
-        return SystemClock()
-    clock = RemoteClock(url)
-    clock.start()
-    return clock
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import structlog
 from apis import kinds
 from edgetenants_runtime import logs, open_files
 from edgetenants_runtime.bounds import LONGEST_ANNOTATION
-from edgetenants_runtime.clock import Clock, RemoteClock, SystemClock
+from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.kube import crds
 from edgetenants_runtime.kube.cache import ObjectChange
 from edgetenants_runtime.kube.client import KubeClient
@@ -25,6 +25,7 @@ from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.manager import Manager, Settings
 from edgetenants_runtime.process.controller import Controller
+from edgetenants_runtime.process.start import StartFailed, connect, start_clock
 from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from sources import options
@@ -136,41 +137,14 @@ def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, run until stopped, and return the exit code."""
     open_files.raise_limit()
     try:
-        client = connect(options.text(given["kubeconfig"]))
-        clock = _clock(options.text(given["clock_url"]))
+        client = connect(options.text(given["kubeconfig"]), "edgetenants-sources")
+        clock = start_clock(options.text(given["clock_url"]))
         return wire(client, clock, settings, options.allowed(given), removes=given["removes"]).run()
     except StartFailed as error:
         _log.error("cannot start", error=str(error))
     except OSError as error:
         _log.error("cannot start", error=f"--health-port or --metrics-port: {error}")
     return 1
-
-
-class StartFailed(Exception):  # noqa: N818 - says what happened
-    """The process cannot start; the message names the flag and what to do."""
-
-
-def connect(kubeconfig: str | None) -> KubeClient:
-    """The client for the API server.
-
-    Raises:
-        StartFailed: the kubeconfig cannot be used, or there is none and the process is not in a pod.
-    """
-    try:
-        if kubeconfig:
-            return KubeClient.from_kubeconfig(kubeconfig, field_manager="edgetenants-sources")
-        return KubeClient.in_cluster(field_manager="edgetenants-sources")
-    except Exception as error:
-        where = f"--kubeconfig {kubeconfig}" if kubeconfig else "no --kubeconfig given, and not in a pod"
-        raise StartFailed(f"{where}: {error}") from error
-
-
-def _clock(url: str | None) -> Clock:
-    if not url:
-        return SystemClock()
-    clock = RemoteClock(url)
-    clock.start()
-    return clock
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ProviderConfigKey
 from edgetenants_runtime.process.controller import BY_PROVIDER_CONFIG
 from edgetenants_runtime.process.health import Starting
 from edgetenants_runtime.process.leader import Election, Timing
+from edgetenants_runtime.process.start import StartFailed, connect
 from edgetenants_runtime.queueing.queue import Priority
 from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
@@ -239,7 +240,7 @@ def test_a_taken_port_is_told_with_the_flags():
         def run(self):
             raise OSError(98, "Address already in use")
 
-    with pytest.raises(main.StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
+    with pytest.raises(StartFailed, match=r"--health-port or --metrics-port: .*already in use"):
         main.started(Taken())
 
 
@@ -252,7 +253,7 @@ def test_a_taken_port_of_the_webhooks_is_told_with_its_flag(tmp_path):
     leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "tls.crt"))
     leaf.private_key_pem.write_to_path(str(tmp_path / "tls.key"))
     given = options.Webhooks(Certificate.of_folder(tmp_path), "127.0.0.1", 9443, dns=False)
-    with pytest.raises(main.StartFailed, match=r"--webhook-port 9443: .*already in use"):
+    with pytest.raises(StartFailed, match=r"--webhook-port 9443: .*already in use"):
         main.admit(Taken(), given, None, "crossplane-system")
 
 
@@ -441,7 +442,7 @@ def unconnected(folder):
     context = {"name": "c", "context": {"cluster": "c", "user": "c"}}
     users = {"users": [{"name": "c", "user": {}}], "current-context": "c"}
     (folder / "config").write_text(json.dumps({"clusters": [cluster], "contexts": [context], **users}))
-    return main.connect(str(folder / "config"))
+    return connect(str(folder / "config"), "provider-edgetenants")
 
 
 def test_flags_reach_the_proofs_of_domains(monkeypatch, tmp_path):
