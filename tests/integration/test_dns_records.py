@@ -85,9 +85,15 @@ def reason(claims: Claims, name: str) -> str:
     return str(condition(claims.get(name, "edt"), "DNSReady").get("reason", ""))
 
 
-def says(claims: Claims, name: str, wanted: str) -> Object:
-    """Wait until DNSReady has that reason."""
-    claims.wait(f"DNSReady {wanted} of {name}", lambda: reason(claims, name) == wanted)
+def says(claims: Claims, name: str, wanted: str, words: str = "") -> Object:
+    """Wait until DNSReady has that reason, and these words in its message: the provider may see a resource
+    before its new config."""
+
+    def holds() -> bool:
+        found = condition(claims.get(name, "edt"), "DNSReady")
+        return found.get("reason") == wanted and words in found.get("message", "")
+
+    claims.wait(f"DNSReady {wanted} of {name}: {words}", holds)
     return condition(claims.get(name, "edt"), "DNSReady")
 
 
@@ -127,7 +133,7 @@ def test_each_reason_of_dns_ready(tenants: Claims, world: World) -> None:
     tenants.apply(tenant(tenants, "made", domains=["made.example.com"], **managed_by(config)))
     says(tenants, "made", "DNSReady")
     tenants.apply(tenant(tenants, "nowhere", domains=["nowhere.acme.com"], **managed_by(config)))
-    assert "no zone of ClusterProviderConfig dns-reasons" in says(tenants, "nowhere", "DNSError")["message"]
+    says(tenants, "nowhere", "DNSError", "no zone of ClusterProviderConfig dns-reasons")
     assert is_true(tenants.get("nowhere", "edt"), "Synced")
     world.emulator.change_settings({"route53_insync_seconds": 1_000_000})
     try:
@@ -175,7 +181,7 @@ def test_what_others_made_stays_and_a_zone_that_goes_is_told(tenants: Claims, wo
     zone.put("theirs.example.com", "CNAME", "old.example.net")
     config = dns_config(world, "dns-others", zone)
     tenants.apply(tenant(tenants, "theirs", domains=["theirs.example.com"], **managed_by(config)))
-    assert "theirs.example.com CNAME old.example.net" in says(tenants, "theirs", "DNSError")["message"]
+    says(tenants, "theirs", "DNSError", "theirs.example.com CNAME old.example.net")
     tenants.apply(tenant(tenants, "gone", domains=["gone.example.com"], **managed_by(config)))
     says(tenants, "gone", "DNSReady")
     [kept] = [row for row in zone.rows() if row["Name"] == "theirs.example.com."]
