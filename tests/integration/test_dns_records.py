@@ -81,10 +81,6 @@ def managed_by(config: str) -> Object:
     return {"dns": {"configRef": {"kind": "ClusterProviderConfig", "name": config}}}
 
 
-def reason(claims: Claims, name: str) -> str:
-    return str(condition(claims.get(name, "edt"), "DNSReady").get("reason", ""))
-
-
 def says(claims: Claims, name: str, wanted: str, words: str = "") -> Object:
     """Wait until DNSReady has that reason, and these words in its message: the provider may see a resource
     before its new config."""
