@@ -24,6 +24,7 @@ from tests.integration.watching import Object, condition, is_true
 from xpkg.errors import PackagingError
 
 DISTRIBUTION = "E2EXAMPLETEST"
+LABEL = "edgetenants-test-dns-servers"
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,8 @@ def tenants(claims: Claims, world: World) -> Iterator[Claims]:
     world.emulator.seed({"distributions": [{"id": DISTRIBUTION, "certificateDomains": names}]})
     yield claims
     claims.world.kubectl("delete", "edt", "--all", "-n", claims.namespace, "--wait=false")
+    # They go when the last tenant that uses them has gone.
+    claims.world.kubectl("delete", "clusterproviderconfigs", "-l", f"{LABEL}=true", "--wait=false")
 
 
 def target(running: Running, name: str) -> str:
@@ -73,7 +76,7 @@ def config(claims: Claims, name: str, running: Running, **fields: object) -> str
         {
             "apiVersion": "m.edgetenants.io/v1alpha1",
             "kind": "ClusterProviderConfig",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {LABEL: "true"}},
             "spec": {"credentials": {"source": "None"}, "dns": {"rfc2136": said}},
         }
     )

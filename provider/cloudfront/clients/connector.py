@@ -10,6 +10,7 @@ from typing import Any, Final
 from apis import kinds
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition
+from edgetenants_runtime.api.providerconfig import CredentialsSource
 from edgetenants_runtime.config.resolved import ConfigResolver, ConfigUse, ResolvedConfig
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.external import ExternalClient
@@ -215,7 +216,8 @@ class _Connector:
         if config.key.namespace:
             return False
         shared = self._shared_configs()
-        return shared is not None and all(_endpoint(each.get("spec") or {}) == own for each in shared)
+        specs = None if shared is None else [each.get("spec") or {} for each in shared]
+        return specs is not None and all(_endpoint(spec) == own for spec in specs if _opens_an_account(spec))
 
     def _client(
         self,
@@ -254,6 +256,13 @@ class _Connector:
 def _endpoint(spec: Mapping[str, Any]) -> str:
     """The URL of the endpoint; empty for AWS's public endpoints."""
     return str((spec.get("endpoint") or {}).get("url") or "").rstrip("/").lower()
+
+
+def _opens_an_account(spec: Mapping[str, Any]) -> bool:
+    """Whether a config can say in CloudFront who has a domain. AWS refuses requests that are not signed, so a
+    config without credentials and endpoint only has DNS servers."""
+    source = (spec.get("credentials") or {}).get("source")
+    return bool(source != CredentialsSource.NONE or spec.get("webIdentity") or _endpoint(spec))
 
 
 class TenantConnector(_Connector):

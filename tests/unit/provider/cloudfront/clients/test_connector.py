@@ -183,6 +183,34 @@ def test_what_answers_at_an_endpoint_that_may_not_be_aws_proves_nothing(
     assert client._cluster.kept.recording is recording
 
 
+@pytest.mark.parametrize(
+    ("other", "recording"),
+    [
+        ({"credentials": {"source": "None"}, "dns": {"rfc2136": {"server": "ns1.example.net"}}}, True),
+        ({"credentials": {"source": "None"}, "webIdentity": {"roleARN": "arn:aws:iam::1:role/r"}}, False),
+        ({"credentials": {"source": "None"}, "endpoint": {"url": "https://other.test"}}, False),
+        ({"credentials": {"source": "InjectedIdentity"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_config_that_only_has_dns_servers_says_of_no_domain_who_has_it(monkeypatch, other, recording):
+    """Beside it, the endpoint of all other configs stays the only place where a domain is unique."""
+    monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
+    spec = {"endpoint": {"url": "https://aws.test"}}
+    configs = Configs()
+    configs.resolve = lambda _: replace(config(**spec), key=ProviderConfigKey("ProviderConfig", "own", ""))
+    kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
+    connector = TenantConnector(
+        configs,
+        sessions.Accounts(FakeClock()),
+        installation="i",
+        kept=kept,
+        shared_configs=lambda: [{"spec": spec}, {"spec": other}],
+    )
+    client = inner(connector.connect(Managed(managed())))
+    assert client._cluster.kept.recording is recording
+
+
 def test_a_dry_run_records_nothing(monkeypatch):
     monkeypatch.setattr(sessions.CloudFrontCalls, "caller", lambda _: CALLER)
     kept = DomainRecords(FakeObjects(Journal()), "crossplane-system", Looks(FakeClock(), 60))
