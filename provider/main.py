@@ -45,8 +45,8 @@ from provider.cloudfront.domain import moves
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
-from provider.cloudfront.quota.line import Waiting
 from provider.cloudfront.quota.quotas import Wake
+from provider.cloudfront.quota.waiting import Waiting
 from provider.cloudfront.rehearsal import sight
 from provider.cloudfront.safety.dependencies import Peers
 from provider.cloudfront.safety.guards import CONFIRM_ANNOTATION, DRY_RUN_ANNOTATION

@@ -257,7 +257,7 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
     Mutation(
         "a web identity counts as no account",
         "cloudfront/clients/connector.py",
-        "source != CredentialsSource.NONE or spec.get(\"webIdentity\") or _endpoint(spec)",
+        'source != CredentialsSource.NONE or spec.get("webIdentity") or _endpoint(spec)',
         "source != CredentialsSource.NONE or _endpoint(spec)",
         "a test environment proves who has a domain in AWS",
         ("unit/provider/cloudfront/clients/test_connector.py",),

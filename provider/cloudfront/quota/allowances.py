@@ -32,6 +32,8 @@ class Allowed:
     number: int
     is_default: bool
     """No provider config says it, so it is what AWS publishes."""
+    config: str = field(default="", compare=False)
+    """The provider config that says it, such as `ClusterProviderConfig default`."""
 
 
 @dataclass
@@ -117,12 +119,15 @@ class Allowances:
         return [each for each in self._configs.values() if not each.key.namespace]
 
     def _of_account(self, quota: Quota) -> Allowed:
-        said = [each.says[quota] for each in self._shared() if quota in each.says]
-        return Allowed(min(said), is_default=False) if said else Allowed(PUBLISHED[quota], is_default=True)
+        said = [(each.says[quota], str(each.key)) for each in self._shared() if quota in each.says]
+        if not said:
+            return Allowed(PUBLISHED[quota], is_default=True)
+        number, config = min(said)
+        return Allowed(number, is_default=False, config=config)
 
 
 def _lower(own: _Config, quota: Quota, account: Allowed) -> Allowed:
     says = own.says.get(quota)
     if not own.key.namespace or says is None or (not account.is_default and account.number <= says):
         return account
-    return Allowed(says, is_default=False)
+    return Allowed(says, is_default=False, config=str(own.key))

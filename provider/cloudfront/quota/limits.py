@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, RENEWED, AwsError
 
-__all__ = ["NAMED", "PUBLISHED", "Quota", "is_about_one"]
+__all__ = ["NAMED", "PUBLISHED", "Quota", "is_about_one", "is_undecided"]
 
 
 class Quota(StrEnum):
@@ -48,3 +48,9 @@ def is_about_one(error: AwsError) -> bool:
     """Whether the refusal of a creation says nothing about room for others of its kind, as far as its code
     and its message tell."""
     return error.code != "EntityLimitExceeded" or _OF_ONE.search(error.words) is not None
+
+
+def is_undecided(error: AwsError) -> bool:
+    """Whether AWS neither accepted nor refused the creation, as far as the provider knows: it was throttled,
+    held back, or its answer was lost."""
+    return error.throttled or error.code in (PAUSED, RENEWED) or not error.made_nothing

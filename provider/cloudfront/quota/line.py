@@ -9,7 +9,10 @@ others. So nothing here is needed for correctness, and a restart loses nothing b
 
 A new resource tries at once, unless the numbers say that those in the line need all room that there is.
 Resources that AWS refuses for reasons of their own, such as too many domains, do not count for that: AWS
-refused them although there was room, or accepted another one right after.
+refused them although the numbers show room, or between two others that it accepted.
+
+A refusal proves nothing about what happened after the call was sent. An answer that was lost, or that AWS was
+throttling, decides nothing: the resource keeps its place.
 
 All times are seconds of the injected clock.
 """
@@ -17,27 +20,29 @@ All times are seconds of the injected clock.
 from __future__ import annotations
 
 import threading
-import zlib
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from edgetenants_runtime.clock import Clock
-from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.quota.allowances import Allowed
 from provider.cloudfront.quota.use import Use
+from provider.cloudfront.quota.waiting import (
+    FIRST,
+    GRACE,
+    LONG_AGO,
+    LONGEST,
+    NOT_YET,
+    Answer,
+    Entry,
+    Try,
+    Waiting,
+    back_off,
+    spread,
+)
 
-__all__ = ["LONGEST", "Answer", "Line", "Waiting"]
+__all__ = ["Line"]
 
-LONGEST: Final = 600.0
-"""Seconds within which each waiting resource tries."""
-_SHORTEST: Final = 420.0
-"""The back-off of those that are not first, at least."""
-_FIRST: Final = 60.0
-"""Seconds after which the first one tries without a sign of room, and within which a new one tries."""
-_GRACE: Final = 10.0
-"""Seconds within which a woken resource comes, and within which a refusal and an acceptance go together."""
 _SLOW: Final = 30.0
 """Others wait no longer for the answer to one creation, with its checks."""
 _PAUSE: Final = 5.0
@@ -47,52 +52,6 @@ room."""
 _MOST: Final = 5_000
 """Maximum number of resources, and of namespaces: choosing one takes time that grows with it (5 ms). The
 others have their own back-off."""
-_LONG_AGO: Final = float("-inf")
-_NOT_YET: Final = float("inf")
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """A managed resource whose external resource is to be created."""
-
-    uid: str
-    api_version: str
-    kind: str
-    key: ObjectKey
-    namespace: str
-    """The namespace that it counts for."""
-    created: str
-    """metadata.creationTimestamp, which users cannot set."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a creation does now."""
-
-    seconds: float = 0.0
-    """0: it may be made now. Otherwise it asks again after this time."""
-    words: str = ""
-    """AWS's message to this resource; "" if AWS has not refused it."""
-    used: int | None = None
-    """How many the account had when this resource began to wait."""
-
-
-@dataclass
-class _Entry:
-    who: Waiting
-    used: int | None
-    tried: float
-    """When AWS refused it, or it joined the line."""
-    asked: float
-    due: float = _LONG_AGO
-    """Its own back-off."""
-    latest: float = _NOT_YET
-    """It waits for others until then, once it is due."""
-    words: str = ""
-    own_until: float = _LONG_AGO
-    """Until then, AWS is taken to refuse it for its own sake."""
-    passed_until: float = _LONG_AGO
-    """Until then, it is not woken: it did not come, or could not be created."""
 
 
 class Line:
@@ -100,73 +59,100 @@ class Line:
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._lock, self._use = clock, threading.Lock(), Use(clock)
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._served: dict[str, int] = {}
         """By namespace, the number of its last creation, in this order."""
         self._creations = 0
-        self._woken, self._woken_until = "", _LONG_AGO
-        """The uid of the one that has the turn."""
+        self._woken, self._woken_until, self._turn_ends = "", LONG_AGO, LONG_AGO
+        """The uid of the one that has the turn; until when it has to come, and may come back."""
         self._round: dict[str, str] = {}
         """The namespaces of those that were woken in vain since the last sign of room, by uid."""
         self._refusals, self._by_timer = 0, False
-        self._sign_at = self._counted_at = self._tidied_at = _LONG_AGO
+        self._trying: dict[str, Try] = {}
+        """By uid, those that may be made now."""
+        self._signs = 0
+        self._sign_at = self._accepted_at = self._tidied_at = LONG_AGO
 
     def ask(self, who: Waiting, allowed: Allowed) -> tuple[Answer, list[Waiting]]:
         """Whether a creation may be made now. If so, `done` must follow."""
         with self._lock:
-            now, entry, taken = self._tidied(), self._entries.get(who.uid), self._is_taken(who.uid, allowed)
+            now, taken = self._tidied(), self._is_taken(who.uid, allowed)
+            entry = self._entries.get(who.uid) or (self._joined(who, now) if taken else None)
             if entry is None:
-                if not taken:
-                    return Answer(), self._go_on(now)
-                entry = self._join(who, now)
-                entry.due = now + _spread(who.uid, _FIRST - 2 * _GRACE, _FIRST - _GRACE)
+                self._trying[who.uid] = Try(now, self._signs)
+                return Answer(), self._go_on(now)
             entry.asked = now
-            if entry.passed_until == _NOT_YET:
-                entry.passed_until = _LONG_AGO
+            if entry.passed_until == NOT_YET:
+                entry.passed_until = LONG_AGO
             woken = [each for each in self._go_on(now) if each.uid != who.uid]
-            return Answer(self._wait(entry, taken, now), entry.words, entry.used), woken
+            seconds = self._wait(entry, taken, now)
+            if not seconds:
+                self._trying[who.uid] = Try(now, self._signs)
+            return Answer(seconds, entry.words, entry.used), woken
 
     def refused(self, who: Waiting, words: str, allowed: Allowed) -> tuple[Answer, list[Waiting]]:
         """AWS refused the creation. The answer says when it asks again."""
         with self._lock:
             now, room = self._tidied(), self._room(allowed)
-            entry = self._join(who, now)
-            entry.words, entry.tried, entry.asked, entry.latest = words, now, now, _NOT_YET
-            if room == 0:
-                entry.own_until = _LONG_AGO
-            elif room is not None and not allowed.is_default:
-                entry.own_until = now + LONGEST
+            began = self._trying.pop(who.uid, Try(now, self._signs))
+            entry, had_turn = self._join(who, now), self._end_turn(who.uid)
+            if entry is None:
+                return Answer(back_off(who.uid), words), self._wake(now) if had_turn else []
+            entry.words, entry.tried, entry.asked, entry.latest = words, now, now, NOT_YET
             woken: list[Waiting] = []
-            if self._end_turn(who.uid):
-                self._round[who.uid] = who.namespace
-                self._refusals += 1
-                woken = self._wake(now) if room != 0 and self._refusals < _TRIES else []
+            entry.sent = LONG_AGO
+            if began.signs == self._signs:
+                entry.sent = began.at
+                self._judge(entry, room, allowed, now)
+                if had_turn:
+                    self._round[who.uid] = who.namespace
+                    self._refusals += 1
+                    woken = self._wake(now) if room != 0 and self._refusals < _TRIES else []
+            elif had_turn:
+                woken = self._wake(now)
             is_first = self._first(now) is entry and now >= entry.own_until
-            entry.due = now + (_FIRST if is_first else _spread(who.uid, _SHORTEST, LONGEST - _FIRST - _GRACE))
+            entry.due = now + (FIRST if is_first else back_off(who.uid))
             return Answer(entry.due - now, words, entry.used), woken
+
+    def undecided(self, who: Waiting, *, maybe_made: bool) -> list[Waiting]:
+        """AWS neither accepted nor refused the creation. `maybe_made`: the answer was lost, so this counts as
+        its namespace's turn. Otherwise, if it has the turn, it keeps it for some seconds."""
+        with self._lock:
+            now = self._clock.now()
+            self._trying.pop(who.uid, None)
+            if maybe_made:
+                # The next list shows whether it was.
+                self._use.add(1)
+                self._serve(who.namespace)
+                return self._pass(now, now + GRACE) if self._woken == who.uid else []
+            if self._woken == who.uid:
+                self._woken_until = min(now + GRACE, self._turn_ends)
+            return []
 
     def made(self, who: Waiting, allowed: Allowed) -> list[Waiting]:
         """AWS accepted the creation. The next one tries, unless the numbers say that there is no room."""
         with self._lock:
             now, entry = self._tidied(), self._entries.pop(who.uid, None)
+            self._trying.pop(who.uid, None)
             self._use.add(1)
             self._serve(who.namespace)
-            self._end_turn(who.uid)
+            before = self._round.keys() if self._end_turn(who.uid) else ()
+            shown_at, self._accepted_at = max(self._sign_at, self._accepted_at), now
             if self._room(allowed) == 0:
                 return []
-            for each in self._entries.values():
-                if each.words and each.tried >= max(self._sign_at, now - _GRACE):
-                    each.own_until = now + LONGEST
+            self._judge_overtaken(before, shown_at, now)
             self._begin()
             first = self._first(now)
             # Any creation in an account with room would wake those that AWS never accepts.
             return self._wake(now) if first and (entry or now >= first.own_until) else []
 
     def done(self, uid: str) -> list[Waiting]:
-        """The try ends. If AWS neither accepted nor refused the creation, another one has the turn."""
+        """The try ends. If it came to no creating call, another one has the turn."""
         with self._lock:
             now = self._clock.now()
-            return self._pass(now, now + _FIRST) if self._woken == uid else []
+            if self._trying.pop(uid, None) is None or self._woken != uid:
+                return []
+            return self._pass(now, now + FIRST)
 
     def left(self, uid: str) -> list[Waiting]:
         """The resource is being deleted, needs no creation, or does not wait for this quota."""
@@ -180,17 +166,17 @@ class Line:
             self._use.add(-deleted)
             return self._note_sign()
 
-    def counted(self, number: int | None, valid: float) -> list[Waiting]:
+    def counted(self, number: int | None, valid: float, began: float | None = None) -> list[Waiting]:
         """A complete list of the account shows this number, which counts for `valid` seconds; None: it may
-        not be listed."""
+        not be listed. `began`: when the list began; None: now."""
         with self._lock:
-            now, before, since = self._tidied(), self._use.number, self._counted_at
-            fewer, self._counted_at = self._use.note(number, valid), now
-            if before is not None and number is not None and number > before:
+            now, since = self._tidied(), self._use.certain_at
+            change = self._use.note(number, valid, began)
+            if change > 0:
                 # Others took the room that the numbers showed when AWS refused these.
                 for each in self._entries.values():
-                    each.own_until = _LONG_AGO if each.tried >= since else each.own_until
-            return self._note_sign() if fewer else self._go_on(now)
+                    each.own_until = LONG_AGO if each.tried >= since else each.own_until
+            return self._note_sign() if change < 0 else self._go_on(now)
 
     @property
     def used(self) -> int | None:
@@ -207,7 +193,7 @@ class Line:
 
     # Under the lock.
 
-    def _wait(self, entry: _Entry, taken: bool | None, now: float) -> float:
+    def _wait(self, entry: Entry, taken: bool | None, now: float) -> float:
         if self._woken == entry.who.uid:
             self._woken_until = now + _SLOW
             return 0.0
@@ -215,16 +201,31 @@ class Line:
             return 0.0
         if now < entry.due:
             return entry.due - now if taken else _PAUSE * bool(self._woken)
-        longest = _FIRST + _GRACE if entry.words else _GRACE
+        longest = FIRST + GRACE if entry.words else GRACE
         entry.latest = min(entry.latest, entry.due + longest)
         return min(_PAUSE if self._woken else self._until_first(entry, now), longest)
 
-    def _until_first(self, entry: _Entry, now: float) -> float:
+    def _judge(self, entry: Entry, room: int | None, allowed: Allowed, now: float) -> None:
+        """Whether AWS refuses it for its own sake, as far as the numbers say."""
+        if room == 0:
+            entry.own_until = LONG_AGO
+        elif room is not None and not allowed.is_default:
+            entry.own_until = now + LONGEST
+
+    def _judge_overtaken(self, before: Collection[str], shown_at: float, now: float) -> None:
+        """AWS accepted one: those that it refused just `before`, in the same round, come last, and those that
+        it refused after it had shown room. Otherwise others may have made room in between."""
+        since = max(shown_at, now - GRACE) if shown_at >= now - FIRST else NOT_YET
+        for uid, each in self._entries.items():
+            if each.words and each.sent >= (now - _SLOW if uid in before else since):
+                each.own_until = now + LONGEST
+
+    def _until_first(self, entry: Entry, now: float) -> float:
         """Any other than the first one may find its room. So they try right after it."""
         first = self._first(now)
-        if first is None or first is entry or now < max(first.own_until, first.tried + _GRACE):
+        if first is None or first is entry or now < max(first.own_until, first.tried + GRACE):
             return 0.0
-        return first.tried + _FIRST + _spread(entry.who.uid, 1.0, _PAUSE) - now
+        return max(0.0, first.tried + FIRST + spread(entry.who.uid, 1.0, _PAUSE) - now)
 
     def _room(self, allowed: Allowed) -> int | None:
         """None if it is unknown. More than what is allowed proves that AWS allows more than is noted."""
@@ -243,6 +244,7 @@ class Line:
 
     def _note_sign(self) -> list[Waiting]:
         now = self._sign_at = self._tidied()
+        self._signs += 1
         self._begin()
         return self._wake(now)
 
@@ -252,9 +254,9 @@ class Line:
     def _go_on(self, now: float) -> list[Waiting]:
         """Pass over one that did not come, or let the first one try if it has not tried for a while."""
         if self._woken:
-            return self._pass(now, _NOT_YET) if now > self._woken_until else []
+            return self._pass(now, NOT_YET) if now > self._woken_until else []
         first = self._first(now)
-        if first is None or now < max(first.own_until, first.tried + _FIRST - _PAUSE):
+        if first is None or now < max(first.own_until, first.tried + FIRST - _PAUSE):
             return []
         self._begin(by_timer=True)
         return self._wake(now)
@@ -275,17 +277,17 @@ class Line:
         first = self._first(now, self._round)
         if self._woken or first is None or len(self._round) >= _PASSES:
             return []
-        self._woken, self._woken_until = first.who.uid, now + _GRACE
+        self._woken, self._woken_until, self._turn_ends = first.who.uid, now + GRACE, now + FIRST
         return [first.who]
 
-    def _first(self, now: float, tried: Mapping[str, str] | None = None) -> _Entry | None:
+    def _first(self, now: float, tried: Mapping[str, str] | None = None) -> Entry | None:
         """The one that tries first; after those of this round, one of another namespace."""
         but: Mapping[str, str] = tried or {}
         namespaces = set(but.values())
         # Those that come first may be ones that AWS never accepts, without a number that shows it.
         by_age = self._by_timer and bool(but)
 
-        def key(each: _Entry) -> tuple[bool, bool, float, int, str, str]:
+        def key(each: Entry) -> tuple[bool, bool, float, int, str, str]:
             who, turn = each.who, self._served.get(each.who.namespace, 0)
             tried = each.tried if by_age else 0.0
             return (who.namespace in namespaces, now < each.own_until, tried, turn, who.created, who.uid)
@@ -301,15 +303,23 @@ class Line:
             # The one that was served least recently comes first with or without its number.
             del self._served[next(iter(self._served))]
 
-    def _join(self, who: Waiting, now: float) -> _Entry:
-        entry = self._entries.setdefault(who.uid, _Entry(who, self._use.number, now, now))
+    def _joined(self, who: Waiting, now: float) -> Entry | None:
+        """A new one that is to wait; None if there are too many."""
+        entry = self._join(who, now)
+        if entry is not None:
+            entry.due = now + spread(who.uid, FIRST - 2 * GRACE, FIRST - GRACE)
+        return entry
+
+    def _join(self, who: Waiting, now: float) -> Entry | None:
+        """Return its entry; None if the line has too many. That one has its own back-off only."""
+        entry = self._entries.setdefault(who.uid, Entry(who, self._use.number, now, now))
         entry.who = who
         if len(self._entries) > _MOST:
             # Drop the youngest of the namespace that has most.
             most, _ = Counter(each.who.namespace for each in self._entries.values()).most_common(1)[0]
             those = [each.who for each in self._entries.values() if each.who.namespace == most]
             self._drop(max(those, key=lambda each: (each.created, each.uid)).uid)
-        return entry
+        return self._entries.get(who.uid)
 
     def _drop(self, uid: str) -> None:
         del self._entries[uid]
@@ -318,13 +328,9 @@ class Line:
     def _tidied(self) -> float:
         """Forget those that have not asked for long. Returns now."""
         now = self._clock.now()
-        if now >= self._tidied_at + _FIRST:
+        if now >= self._tidied_at + FIRST:
             self._tidied_at = now
-            for uid in [u for u, each in self._entries.items() if now > each.asked + 2 * LONGEST + _FIRST]:
+            for uid in [u for u, each in self._entries.items() if now > each.asked + 2 * LONGEST + FIRST]:
                 self._drop(uid)
+            self._trying = {uid: each for uid, each in self._trying.items() if now <= each.at + LONGEST}
         return now
-
-
-def _spread(uid: str, shortest: float, longest: float) -> float:
-    """A fixed time for each resource."""
-    return shortest + (longest - shortest) * zlib.crc32(uid.encode()) / 2**32

@@ -10,8 +10,9 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.quota.allowances import Allowances
 from provider.cloudfront.quota.limits import NAMED, Quota
-from provider.cloudfront.quota.line import Answer, Line, Waiting
+from provider.cloudfront.quota.line import Line
 from provider.cloudfront.quota.use import Use
+from provider.cloudfront.quota.waiting import Answer, Waiting
 
 __all__ = ["Quotas", "Reading", "Wake"]
 
@@ -65,6 +66,10 @@ class Quotas:
         self._call(woken)
         return answer
 
+    def undecided(self, quota: Quota, who: Waiting, *, maybe_made: bool) -> None:
+        """See Line.undecided."""
+        self._call(self._lines[quota].undecided(who, maybe_made=maybe_made))
+
     def made(self, quota: Quota, who: Waiting) -> None:
         """See Line.made."""
         self._call(self._lines[quota].made(who, self.allowances.of_account(quota)))
@@ -84,11 +89,13 @@ class Quotas:
         """This provider deleted one."""
         self._call(self._lines[quota].may_have_room(deleted=1))
 
-    def counted(self, tenants: int, groups: int | None, interval: float) -> None:
-        """Note what a complete list of the account shows, and the seconds until the next one. `groups`: None
-        if they may not be listed."""
+    def counted(
+        self, tenants: int, groups: int | None, interval: float, *, began: float | None = None
+    ) -> None:
+        """Note what a complete list of the account shows, when it `began` (None: now), and the seconds until
+        the next one. `groups`: None if they may not be listed."""
         for quota, number in ((Quota.TENANTS, tenants), (Quota.GROUPS, groups)):
-            self._call(self._lines[quota].counted(number, _VALID * interval))
+            self._call(self._lines[quota].counted(number, _VALID * interval, began))
 
     def counted_certificates(self, number: int, valid: float) -> None:
         """Note how many certificates a list shows, which counts for `valid` seconds."""

@@ -12,8 +12,8 @@ from edgetenants_runtime.errors import ExternalError, Retry
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import not_ready
-from provider.cloudfront.quota.limits import NAMED, PUBLISHED, Quota, is_about_one
-from provider.cloudfront.quota.line import Answer, Waiting
+from provider.cloudfront.quota.limits import NAMED, PUBLISHED, Quota, is_about_one, is_undecided
+from provider.cloudfront.quota.waiting import Answer, Waiting
 from provider.cloudfront.safety.dependencies import AccountAccess
 from provider.cloudfront.state.identity import namespace_of, noun
 
@@ -56,10 +56,13 @@ class CreationTurns:
             self._quotas.done(quota, mr.uid)
 
     def refused(self, mr: Managed, error: AwsError) -> ExternalError | None:
-        """Note that AWS refused a creation. Returns the error if the account may have no room; None if the
-        refusal is about this resource alone."""
+        """Note that a creation failed. Returns the error if the account may have no room; None if AWS refused
+        this resource alone, or did not decide."""
         quota = _QUOTA_OF.get(mr.kind)
         if quota is None:
+            return None
+        if is_undecided(error):
+            self._quotas.undecided(quota, _waiting(mr), maybe_made=not error.made_nothing)
             return None
         if is_about_one(error):
             self._quotas.left(mr.uid)
@@ -99,7 +102,7 @@ class CreationTurns:
             return ""
         may = f"AWS's default quota is {PUBLISHED[quota]}"
         if not allowed.is_default:
-            may = f"AWS allows {allowed.number} according to spec.quotas of {self._config}"
+            may = f"AWS allows {allowed.number} according to spec.quotas of {allowed.config}"
         return f"{may}. " if used is None else f"The account has {used} {NAMED[quota]}, and {may}. "
 
 

@@ -427,7 +427,7 @@ class Sweeps:
         known.failures = 0
         # An account with tenants has a default group, so no group means that they may not be listed.
         quotas, groups = known.memory.quotas, len(listing.groups) or None
-        quotas.counted(listing.tenants, groups, known.inventory.period)
+        quotas.counted(listing.tenants, groups, known.inventory.period, began=listing.began)
         self._count_certificates(known)
         self._count(known, "complete", listing.began, listing.tenants)
 

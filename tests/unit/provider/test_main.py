@@ -28,7 +28,7 @@ from edgetenants_runtime.testing import FakeObjects, Journal
 from provider import installation, main, options
 from provider.cloudfront.domain.proof import Rules
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
-from provider.cloudfront.quota.line import Waiting
+from provider.cloudfront.quota.waiting import Waiting
 from provider.cloudfront.safety.kept_domains import NOTHING
 from provider.cloudfront.sweep.watching import Follower
 from provider.records.config_maps import LABEL

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.managed import ObjectKey
 from provider.cloudfront.quota.allowances import Allowed
-from provider.cloudfront.quota.line import Line, Waiting
+from provider.cloudfront.quota.line import Line
+from provider.cloudfront.quota.waiting import Waiting
 
 WORDS = "Your request exceeds the limit of some distribution tenants."
 CALL_SECONDS = 0.05

@@ -43,8 +43,10 @@ def test_the_lowest_of_the_clusters_configs_counts_even_above_the_default(allowa
     allowances.allow("u2", OTHER, {TENANTS: 20_000})
     assert allowances.of_account(TENANTS) == Allowed(20_000, is_default=False)
     assert allowances.of_account(GROUPS).is_default
+    assert allowances.of_config(TENANTS, str(SHARED)).config == str(OTHER), "the one that says it"
     allowances.forget("u2")
     assert number(allowances) == 30_000
+    assert allowances.of_account(TENANTS).config == str(SHARED)
 
 
 def test_a_team_lowers_and_raises_nothing_for_others(allowances):
@@ -56,6 +58,7 @@ def test_a_team_lowers_and_raises_nothing_for_others(allowances):
     assert allowances.of_config(TENANTS, str(TEAM)).number == 20_000
     allowances.allow("u2", TEAM, {TENANTS: 1})
     assert allowances.of_config(TENANTS, str(TEAM)).number == 1
+    assert allowances.of_config(TENANTS, str(TEAM)).config == str(TEAM)
 
 
 def test_a_team_does_not_count_beside_a_shared_config_that_says_nothing(allowances):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from provider.cloudfront.aws.errors import AwsError
-from provider.cloudfront.quota.limits import is_about_one
+from provider.cloudfront.aws.errors import PAUSED, RENEWED, AwsError
+from provider.cloudfront.quota.limits import is_about_one, is_undecided
 
 
 def refusal(words: str, code: str = "EntityLimitExceeded") -> AwsError:
@@ -44,3 +44,24 @@ def test_all_else_may_be_about_the_account(words):
 @pytest.mark.parametrize("code", ["AccessDenied", "Throttling", "InvalidArgument", "Endpoint"])
 def test_no_other_error_is_about_a_quota(code):
     assert is_about_one(refusal("too many tenants", code))
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "undecided"),
+    [
+        ("Throttling", 400, True),
+        ("TooManyRequests", 429, True),
+        ("InternalError", 500, True),
+        ("ServiceUnavailable", 503, True),
+        ("Endpoint", 0, True),
+        (PAUSED, 0, True),
+        (RENEWED, 0, True),
+        ("EntityLimitExceeded", 400, False),
+        ("InvalidArgument", 400, False),
+        ("AccessDenied", 403, False),
+        ("ParamValidation", 0, False),
+        ("Credentials", 0, False),
+    ],
+)
+def test_what_was_throttled_held_back_or_lost_is_undecided(code, status, undecided):
+    assert is_undecided(AwsError("CreateDistributionTenant", code, "words", status=status)) is undecided

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.quota import line as lines
 from provider.cloudfront.quota.allowances import Allowed
-from provider.cloudfront.quota.line import LONGEST, Line, Waiting
+from provider.cloudfront.quota.line import Line
+from provider.cloudfront.quota.use import Use
+from provider.cloudfront.quota.waiting import LONGEST, Waiting
 from tests.unit.provider.cloudfront.quota.account import WORDS, Account, waiting
 
 HOUR = 3600.0
@@ -248,6 +250,9 @@ def test_one_that_was_refused_because_others_took_the_room_keeps_its_place():
     account.wake(account.line.may_have_room(deleted=1))
     account.run(1.0)
     assert account.existing == ["by-others", "old-1"]
+    # Right after a deletion, a list may still show what is deleted.
+    account.sweep()
+    account.run(15.0)
     account.sweep()
     account.delete("old-1")
     account.run(1.0)
@@ -263,6 +268,125 @@ def test_they_do_not_take_room_from_new_ones():
     account.add(waiting("shop", 100))
     account.run(1.0)
     assert created(account) == ["shop-0100"]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_a_refusal_says_nothing_about_room_that_came_after_the_call(noted, seconds):
+    account = full(*SIX, limit=6, noted=noted)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    sent(account, first)
+    account.existing.remove("old-0")
+    account.wake(account.line.may_have_room(deleted=1))
+    account.clock.advance(seconds)
+    answer, woken = account.line.refused(first, WORDS, account.allowed)
+    account.due[first.uid] = account.clock.now() + answer.seconds
+    account.wake(woken)
+    account.wake(account.line.done(first.uid))
+    account.run(3.0)
+    for number in (1, 2):
+        account.delete(f"old-{number}")
+        account.run(3.0)
+    assert created(account) == IN_TURNS[:3]
+
+
+def sent(account: Account, who: Waiting) -> None:
+    """It tries, and AWS has not answered yet."""
+    account.due.pop(who.uid, None)
+    while wait := account.line.ask(who, account.allowed)[0].seconds:
+        account.clock.advance(wait)
+
+
+def test_a_sign_of_room_right_after_a_refusal_wakes_the_same_one():
+    account = full(*SIX, limit=6)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    sent(account, first)
+    account.line.refused(first, WORDS, account.allowed)
+    account.existing.remove("old-0")
+    woken = account.line.may_have_room(deleted=1)
+    assert woken == [first]
+    account.wake(account.line.done(first.uid))
+    account.wake(woken)
+    account.run(1.0)
+    assert created(account) == IN_TURNS[:1]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_place_that_others_free_and_another_one_finds_leaves_the_first_one_first(noted):
+    account = full(*SIX, limit=6, noted=noted)
+    account.run(200.0)
+    account.run(account.line._entries["shop-0001"].tried + 61.0 - account.clock.now())
+    account.existing.remove("old-0")
+    account.line._entries["cafe-0009"].due = account.clock.now()
+    account.edit("cafe-0009")
+    account.run(8.0)
+    assert created(account) == ["cafe-0009"]
+    account.run(15.0)
+    account.sweep()
+    account.delete("old-1")
+    account.run(3.0)
+    assert created(account) == ["cafe-0009", "shop-0001"]
+
+
+def test_one_that_is_refused_twice_within_seconds_of_an_acceptance_is_known():
+    account = full(("evil", 0), *SIX, noted=False)
+    account.bad = {"evil-0000"}
+    account.run(100.0)
+    account.delete("old-0")
+    account.run(3.0)
+    assert account.line._entries["evil-0000"].own_until > account.clock.now()
+
+
+def test_what_aws_did_not_decide_keeps_its_turn_for_some_seconds():
+    account = full(*SIX, limit=6)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    account.existing.remove("old-0")
+    assert account.line.may_have_room(deleted=1) == [first]
+    sent(account, first)
+    assert account.line.undecided(first, maybe_made=False) == []
+    assert account.line.done(first.uid) == []
+    account.due[first.uid] = account.clock.now() + 5.0
+    account.run(8.0)
+    assert created(account) == ["shop-0001"]
+
+
+def test_what_aws_never_decides_has_the_turn_for_a_minute_at_most():
+    account = full(*SIX, limit=6)
+    account.run(200.0)
+    first = account.resources["shop-0001"]
+    account.existing.remove("old-0")
+    account.line.may_have_room(deleted=1)
+    for _ in range(20):
+        account.due.pop(first.uid, None)
+        if not account.line.ask(first, account.allowed)[0].seconds:
+            account.line.undecided(first, maybe_made=False)
+            account.line.done(first.uid)
+        account.run(5.0)
+        account.sweep()
+    assert created(account)[:1] == ["bank-0004"]
+
+
+def test_a_lost_answer_is_a_turn_of_its_namespace():
+    account = full(*SIX, limit=6)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    account.existing.remove("old-0")
+    account.line.may_have_room(deleted=1)
+    sent(account, first)
+    account.existing.append(first.uid)
+    woken = account.line.undecided(first, maybe_made=True)
+    account.wake(woken)
+    assert [each.uid for each in woken] == ["bank-0004"]
+    assert account.line.done(first.uid) == []
+    account.run(1.0)
+    account.wake(account.line.left(first.uid))
+    for number in range(1, 4):
+        account.delete(f"old-{number}")
+        account.run(3.0)
+    assert created(account) == IN_TURNS[:4]
 
 
 # What does not come.
@@ -370,6 +494,23 @@ def test_the_youngest_of_the_largest_namespace_are_dropped(monkeypatch):
     assert len(account.existing) == 34
 
 
+@pytest.mark.parametrize("noted", [True, False])
+def test_one_too_many_for_the_line_tries_by_its_own_back_off(monkeypatch, noted):
+    monkeypatch.setattr(lines, "_MOST", 10)
+    account = full(*(("shop", age) for age in range(30)), noted=noted)
+    told = set()
+    ask = account.line.ask
+    account.line.ask = lambda who, allowed: (told.add((who.uid, (a := ask(who, allowed))[0].used)), a)[1]
+    account.run_with_sweeps(HOUR)
+    for uid in account.resources:
+        assert 6 <= len(account.tries(uid)) <= 70, uid
+    account.existing.append("by-hand")
+    account.run_with_sweeps(HOUR)
+    beyond = account.resources.keys() - account.line._entries.keys()
+    assert beyond
+    assert {used for uid, used in told if uid in beyond} <= {None}
+
+
 def test_turns_of_many_namespaces_are_forgotten(monkeypatch):
     monkeypatch.setattr(lines, "_MOST", 10)
     account = Account(1000)
@@ -398,6 +539,69 @@ def test_own_creations_and_deletions_count_between_two_lists():
     assert account.line.used == 2
     account.delete("shop-0000")
     assert account.line.used == 1
+
+
+def test_a_list_that_began_before_an_own_creation_is_no_sign_of_room():
+    account = full(*SIX, limit=6)
+    account.run(100.0)
+    began = account.clock.now()
+    account.delete("old-0")
+    shown = len(account.existing)
+    account.run(30.0)
+    assert created(account) == IN_TURNS[:1]
+    assert account.line.counted(shown, 600.0, began) == []
+    assert account.line.used == 6
+    account.run(30.0)
+    assert account.line.counted(5, 600.0) == [account.resources["bank-0004"]]
+
+
+def test_a_list_that_shows_an_own_creation_counts_it_once():
+    account = Account(10, noted=10)
+    account.sweep()
+    began = account.clock.now()
+    account.add(waiting("shop", 0), waiting("shop", 1))
+    account.run(1.0)
+    for shown in (0, 1, 2):
+        account.line.counted(shown, 600.0, began)
+        assert account.line.used == 2
+    account.line.counted(7, 600.0, began)
+    assert account.line.used == 7
+    account.run(700.0)
+    account.line.counted(3, 600.0)
+    assert account.line.used == 3
+
+
+def test_a_list_that_began_before_an_own_deletion_may_still_show_it():
+    account = Account(10, existing=["old-0", "old-1"], noted=10)
+    account.sweep()
+    began = account.clock.now()
+    account.run(30.0)
+    account.delete("old-0")
+    account.run(30.0)
+    for shown in (1, 2):
+        account.line.counted(shown, 600.0, began)
+        assert account.line.used == 1
+    account.line.counted(3, 600.0, began)
+    assert account.line.used == 2, "others made at least one"
+
+
+def test_own_calls_that_are_remembered_are_bounded(monkeypatch):
+    use = Use(clock := FakeClock())
+    use.note(0, 600.0)
+    for _ in range(30_000):
+        use.add(1)
+    assert len(use._own) == 20_000
+    clock.advance(601.0)
+    use.add(1)
+    assert len(use._own) == 1
+
+
+def test_a_wait_is_never_negative():
+    """The first one should have tried long ago, and has not come."""
+    account = full(*SIX)
+    account.clock.advance(500.0)
+    entry = account.line._entries["bank-0005"]
+    assert account.line._until_first(entry, account.clock.now()) == 0.0
 
 
 def test_an_old_number_is_none():

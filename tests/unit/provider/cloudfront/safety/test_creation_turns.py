@@ -7,7 +7,7 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed, ProviderConfigKey
-from provider.cloudfront.aws.errors import AwsError
+from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.quota.limits import Quota
 from provider.cloudfront.safety.creation_turns import CreationTurns, _waiting
@@ -138,6 +138,28 @@ def test_what_is_about_one_resource_does_not_wait_for_room(room):
     assert line.waiting == 3
     assert room.turns.refused(resource("third", "cafe"), refusal("at most 5 domains")) is None
     assert line.waiting == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "woken"),
+    [("Throttling", 400, []), (PAUSED, 0, []), ("InternalError", 500, ["uid-second"])],
+)
+def test_what_aws_did_not_decide_stays_in_the_order(room, code, status, woken):
+    room.full()
+    room.turns.released(resource("gone"))
+    assert room.woken.pop() == "uid-first"
+    first = resource("first")
+    with room.turns.turn(first):
+        assert room.turns.refused(first, AwsError(CREATE, code, "words", status=status)) is None
+    assert room.woken == woken
+    assert room.memory.quotas._lines[Quota.TENANTS].waiting == 2
+
+
+def test_the_message_names_the_config_that_says_the_number(room):
+    other = ProviderConfigKey("ClusterProviderConfig", "other", "")
+    room.memory.quotas.allow("u1", CONFIG, {})
+    room.memory.quotas.allow("u2", other, {Quota.TENANTS: 12})
+    assert "of ClusterProviderConfig other. " in room.refuse(resource("first")).message
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,11 @@ from provider.cloudfront.aws.errors import PAUSED, AwsError
 from provider.cloudfront.aws.list_calls import GroupPage, GroupRow, Page
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.memory.group_look import GroupLook
+from provider.cloudfront.quota.limits import Quota
 from provider.cloudfront.state.observed import ObservedTenant
 from provider.cloudfront.sweep.sweeps import Sweeps
 from provider.cloudfront.sweep.watching import Follower
+from tests.unit.provider.cloudfront.quota.account import waiting
 
 ACCOUNT = "123456789012"
 CONFIG = ProviderConfigKey("ClusterProviderConfig", "default", "")
@@ -194,6 +196,23 @@ def test_a_complete_sweep_says_how_many_there_are(world):
     assert used() == [25, 2, None], "a list of tenants alone says nothing of groups"
     world.clock.advance(10 * INTERVAL + 1.0)
     assert used() == [None, None, None], "too old"
+
+
+def test_a_tenant_that_is_created_during_a_sweep_counts_once(world):
+    world.sweep()
+    page = world.aws.page_of_tenants
+
+    def creates(*args, **kw):
+        world.aws.page_of_tenants = page
+        world.clock.advance(30.0)
+        world.memory.quotas.made(Quota.TENANTS, waiting("shop", 1))
+        world.clock.advance(30.0)
+        return page(*args, **kw)
+
+    world.clock.advance(INTERVAL)
+    world.aws.page_of_tenants = creates
+    world.sweep()
+    assert next(world.memory.quotas.readings()).used == 26, "the list may not show it"
 
 
 def test_certificates_are_counted_once_an_hour(world):
