@@ -69,7 +69,8 @@ class DnsInstruction(ApiModel):
     state: RecordState = RecordState.UNKNOWN
     """Whether the record is in public DNS: Unknown, Missing, Wrong or Present."""
     found: Annotated[str | None, Field(max_length=1024)] = None
-    """What DNS has instead, if the provider reads it and the record is Wrong."""
+    """What DNS has instead, or what else is wrong there: signatures that resolvers reject, or a CAA record
+    that forbids Amazon's certificate authority. Unset: nothing is known to be."""
     managed_by: RecordManager | None = None
     """Provider: the provider creates and maintains the record. Unset: the domain's owner creates it."""
 

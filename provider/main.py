@@ -42,6 +42,7 @@ from provider.cloudfront.aws.metrics import Gauges, Instruments
 from provider.cloudfront.aws.pacing.waiting_places import WaitingPlaces
 from provider.cloudfront.clients.connector import DNS_CONFIG, GroupConnector, TenantConnector
 from provider.cloudfront.domain import moves
+from provider.cloudfront.domain.public_look import PublicDns
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.ownership.judgement import ADOPT_ANNOTATION
@@ -56,7 +57,8 @@ from provider.cloudfront.state.creating import CREATING_IN
 from provider.cloudfront.state.identity import DEDICATED_ANNOTATION
 from provider.cloudfront.sweep.sweeps import Sweeps, Tally
 from provider.cloudfront.sweep.watching import Follower
-from provider.options import Policy, Webhooks
+from provider.dns.public import Authoritative, Lookup, Recursive, Server, SystemResolvers
+from provider.options import DnsCheck, Policy, Webhooks
 from provider.records.config_maps import DomainRecords
 from provider.records.rounds import Claims, Rounds
 from provider.records.use import Looks
@@ -67,6 +69,9 @@ _log = structlog.get_logger("provider.main")
 
 _SECRETS = ("credentials.secretRef", *(each.path for each in dns_servers.SECRETS))
 """Fields in which ProviderConfigs refer to Secrets."""
+
+_LOOKUP_SECONDS = 3.0
+"""The longest lookup of a record in public DNS; a worker waits for it."""
 
 _ANNOTATIONS = {
     **dict.fromkeys(
@@ -133,6 +138,7 @@ def wire(
     mine = (lambda mr: configs_of[mr.api_version].mine(mr)) if sharded else None
     kept = keep_domains(manager, client, clock, settings, policy, everyone, mine=mine)
     proofs = DomainProofs(clock, Resolvers(policy.resolvers), policy.proof, policy.check_seconds)
+    public = PublicDns(public_lookup(policy), clock)
     ages = sweeps.ages if sweeps else dict
     gauges = Gauges(
         lambda: resources(tenants),
@@ -187,6 +193,7 @@ def wire(
                 kept=kept,
                 shared_configs=shared_configs,
                 proofs=proofs,
+                public=public,
                 servers=servers,
             )
             controllers.append(manager.manage(managed_kind(kind), connector, configs))
@@ -281,6 +288,17 @@ def keep_domains(  # noqa: PLR0913 - the parts that it wires
     )
     manager.repeat("kept domains", rounds.round)
     return records
+
+
+def public_lookup(policy: Policy) -> Lookup | None:
+    """Return where the provider looks for the records of tenants; None if it does not."""
+    if policy.dns_check is DnsCheck.OFF:
+        return None
+    servers = tuple(Server(*each) for each in policy.resolvers)
+    resolvers: Lookup = SystemResolvers(total=_LOOKUP_SECONDS)
+    if servers:
+        resolvers = Recursive(servers, total=_LOOKUP_SECONDS)
+    return Authoritative(resolvers) if policy.dns_check is DnsCheck.AUTHORITATIVE else resolvers
 
 
 def namesakes(controllers: Sequence[Controller]) -> Peers:

@@ -59,8 +59,8 @@ class Section(StrEnum):
     """The HTTP endpoints."""
     WEBHOOKS = "Admission webhooks"
     """The HTTPS endpoint that the API server calls."""
-    PROOF = "Proof of domains"
-    """Which domains need a TXT record of their owner, and who is asked for it."""
+    PROOF = "Public DNS and the proof of domains"
+    """Which domains need a TXT record of their owner, and who is asked for records."""
     LOGS = "Logs"
     """What the provider logs, and its format."""
 
@@ -74,6 +74,14 @@ class Webhooks:
     port: int
     dns: bool
     """Whether to warn of domains that DNS does not know."""
+
+
+class DnsCheck(StrEnum):
+    """Where the provider looks for records, besides CloudFront's own check."""
+
+    RECURSIVE = "recursive"
+    AUTHORITATIVE = "authoritative"
+    OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,8 @@ class Policy:
     proof: Rules = field(default_factory=Rules)
     """Which domains need a proof, whatever the specs say."""
     resolvers: tuple[tuple[str, int], ...] = ()
-    """Addresses and ports of the resolvers for proofs; empty: those of the system."""
+    """Addresses and ports of the resolvers; empty: those of the system."""
+    dns_check: DnsCheck = DnsCheck.OFF
     namespaced_dns_servers: frozenset[tuple[str, int]] = frozenset()
     """Hosts and ports of the DNS servers that namespaced configs may name."""
 
@@ -386,8 +395,17 @@ _FLAGS: Final = (
         "--dns-resolvers",
         metavar="ADDRESSES",
         callback=lambda _, flag, value: _listed(flag, value, text_lookup.server),
-        says="Recursive resolvers that are asked for these records, separated by commas: an IP address, with "
-        "a port if it is not 53. Without it, the provider asks those of its system.",
+        says="Recursive resolvers that are asked for proofs and by --dns-check, separated by commas: an IP "
+        "address, with a port if it is not 53. Without it, the provider asks those of its system.",
+    ),
+    _flag(
+        Section.PROOF,
+        "--dns-check",
+        type=click.Choice([each.value for each in DnsCheck]),
+        default=DnsCheck.RECURSIVE.value,
+        says="Where the provider looks for the records of status.dnsInstructions, besides CloudFront's own "
+        "check: at recursive resolvers, as visitors do, or at the name servers of the zone, which have a "
+        "change at once. off: only CloudFront's check counts.",
     ),
     _flag(
         Section.LOGS,
@@ -451,6 +469,7 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         check_seconds=given["deep_check_interval"],
         proof=Rules(given["require_domain_proof"], given["domain_proof_exempt"]),
         resolvers=given["dns_resolvers"],
+        dns_check=DnsCheck(given["dns_check"]),
         namespaced_dns_servers=given["namespaced_dns_servers"],
     )
 

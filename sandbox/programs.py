@@ -248,7 +248,12 @@ class Programs:
             *([f"--installation-id={installation}", "--keep-domains=0"] if installation else []),
             *flags,
             # In the emulator's log, the app of a call is the process that made it.
-            env={"POD_NAMESPACE": NAMESPACE, "AWS_SDK_UA_APP_ID": name},
+            # The sandbox's domains are not in public DNS.
+            env={
+                "POD_NAMESPACE": NAMESPACE,
+                "AWS_SDK_UA_APP_ID": name,
+                "EDGETENANTS_DNS_CHECK": "off",
+            },
             ports=ports,
             probe=Probe(f"http://{_HOST}:{health}/readyz"),
         )

@@ -246,7 +246,7 @@ def _conditions(status: Struct | None) -> dict[str, ObservedCondition]:
     return conditions
 
 
-_INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state", "managedBy")
+_INSTRUCTION_FIELDS = ("name", "purpose", "type", "value", "state", "managedBy", "found")
 
 
 def _instructions(status: Struct | None) -> tuple[Mapping[str, str], ...]:

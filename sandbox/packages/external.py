@@ -321,6 +321,7 @@ class ExternalRuntime:
         return {
             "AWS_ENDPOINT_URL": self._programs.endpoint,
             "AWS_EC2_METADATA_DISABLED": "true",
+            "EDGETENANTS_DNS_CHECK": "off",
             "EDGETENANTS_KUBECONFIG": f"/{_KUBERNETES}/kubeconfig",
         }
 

@@ -30,8 +30,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "a look at DNS that is not permitted is told for one poll",
         "cloudfront/domain/dns_look.py",
-        "Records(dns_instructions.stored(mr.status), _unseen(mr))",
-        "Records(dns_instructions.stored(mr.status))",
+        "Records(dns_instructions.stored(mr.status), found, _unseen(mr))",
+        "Records(dns_instructions.stored(mr.status), found)",
         "the words come and go, and each restart asks for all tenants",
         (_DNS_LOOKS,),
     ),

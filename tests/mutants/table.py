@@ -33,6 +33,7 @@ from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_parts import PROVIDER_PARTS
 from tests.mutants.provider_plan import PROVIDER_PLAN
+from tests.mutants.provider_public_dns import PROVIDER_PUBLIC_DNS
 from tests.mutants.provider_quota import PROVIDER_QUOTA
 from tests.mutants.provider_readings import PROVIDER_READINGS
 from tests.mutants.provider_slots import PROVIDER_SLOTS
@@ -121,6 +122,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_OWNERSHIP,
             *PROVIDER_PARTS,
             *PROVIDER_PLAN,
+            *PROVIDER_PUBLIC_DNS,
             *PROVIDER_QUOTA,
             *PROVIDER_READINGS,
             *PROVIDER_SHARDS,

@@ -26,6 +26,7 @@ from provider.cloudfront.clients.progress import ProgressClient, held_up, unreso
 from provider.cloudfront.clients.tenant import TenantClient
 from provider.cloudfront.dns.access import DEFAULT_TTL, NOT_ASKED, RecordsAccess
 from provider.cloudfront.domain import moves
+from provider.cloudfront.domain.public_look import OFF, PublicDns
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.domain.text_lookup import Resolvers
 from provider.cloudfront.lifecycle.conditions import was_ready
@@ -88,12 +89,13 @@ class _Connector:
         shared_configs: SharedConfigs = lambda: (),
         proofs: DomainProofs | None = None,
         servers: DnsServers | None = None,
+        public: PublicDns = OFF,
     ) -> None:
         """`peers` finds the other managed resources with the same external resource, `everyone` those of all
         kinds, `config_of` the provider config of one (None: nothing holds it back). `kept` records which
         namespace has which domain and name. `shared_configs` are the provider configs that all namespaces can
         use. `proofs` proves domains (None: with the resolvers of the system). `servers` are the DNS
-        servers of all connectors. The rest are the provider's flags."""
+        servers of all connectors, and `public` is public DNS. The rest are the provider's flags."""
         self._configs = configs
         self._accounts = accounts
         self._installation = installation
@@ -107,6 +109,7 @@ class _Connector:
         self._shared_configs = shared_configs
         self._proofs = proofs or DomainProofs(accounts.clock, Resolvers())
         self._servers = servers or DnsServers(accounts.clock)
+        self._public = public
         self._delays = RetryDelays(poll_seconds)
 
     def woken(self, uid: str) -> None:
@@ -135,7 +138,12 @@ class _Connector:
             self._accounts.check_mine(config, account)
         for words in account.memory.quotas.warnings(config.uid):
             self._configs.warn(config, words)
-        deps = replace(self._deps(mr, config, account), records=self._records(mr), proofs=self._proofs)
+        deps = replace(
+            self._deps(mr, config, account),
+            records=self._records(mr),
+            proofs=self._proofs,
+            public=self._public,
+        )
         client = self._client(deps, mr, account, made)
         client = ProgressClient(self._with_metrics(client, account))
         return DelayedRetryClient(client, self._delays, f"{config.uid} {config.generation}")

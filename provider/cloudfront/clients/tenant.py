@@ -92,7 +92,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
     def __init__(self, deps: Dependencies) -> None:
         super().__init__(deps, _KIND)
         memory = self._memory
-        self._dns = DnsLook(self._cloudfront, memory.groups, memory.dns_turns, deps.account.config)
+        self._dns = DnsLook(
+            self._cloudfront, memory.groups, memory.dns_turns, deps.account.config, deps.public
+        )
         self._certificates = CertificateLook(
             self._cloudfront,
             memory.log_changes,
@@ -223,7 +225,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
         proofs = self._look_for_proofs(mr, asked.domains or frozenset(), deep=True)
-        where = Dns(group.endpoint, unseen=unseen(group), proofs=proofs)
+        wanted = dns_instructions.records(asked.domains or (), group.endpoint) if group.endpoint else ()
+        records = self._dns.of_absent(mr, wanted)
+        where = Dns(group.endpoint, records.state, records.found, unseen=unseen(group), proofs=proofs)
         dns = self._seen_by_dns(mr, where, asked.domains or ())
         return Observation(
             exists=False,
@@ -337,11 +341,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
 
     def _where(self, mr: Managed, state: Assessment, *, moving: bool) -> Dns:
         seen = state.seen
-        records = self._dns.records(mr, seen, moving=moving)
         group = self._dns.group(mr, seen.connection_group_id)
         domains = state.asked.domains or seen.domains.keys()
+        wanted = dns_instructions.records(domains, group.endpoint) if group.endpoint else ()
+        records = self._dns.records(mr, seen, wanted, moving=moving)
         proofs = self._proofs_of(mr).instructions(domains)
-        where = Dns(group.endpoint, records.state, group, unseen(group, records), proofs=proofs)
+        where = Dns(
+            group.endpoint, records.state, records.found, group, unseen(group, records), proofs=proofs
+        )
         return self._seen_by_dns(mr, where, domains, seen.domains.keys(), fresh=records.fresh)
 
     def _seen_by_dns(

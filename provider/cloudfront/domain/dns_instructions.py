@@ -21,8 +21,10 @@ from provider.cloudfront.aws.retries import PERMIT
 
 __all__ = [
     "CHALLENGE",
+    "NOTHING",
     "PROOF",
     "UNKNOWN",
+    "Found",
     "State",
     "all_present",
     "belongs",
@@ -35,6 +37,7 @@ __all__ = [
     "records",
     "states",
     "stored",
+    "stored_found",
     "stored_unseen",
     "told",
     "unseen",
@@ -48,6 +51,9 @@ _ELSEWHERE: Final = re.compile(r"points? to (?P<target>[\w.-]+\w)", re.IGNORECAS
 
 State = Callable[[DnsInstruction], RecordState]
 UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of that type
+Found = Callable[[DnsInstruction], str | None]
+"""Returns what is wrong with a record; None if nothing is known to be."""
+NOTHING: Final[Found] = lambda _: None  # noqa: E731 - as above
 
 
 def has_two_labels(domain: str) -> bool:
@@ -60,10 +66,14 @@ def records(
     endpoint: str,
     state: State = UNKNOWN,
     is_apex: Callable[[str], bool] = has_two_labels,
+    found: Found = NOTHING,
 ) -> tuple[DnsInstruction, ...]:
-    """The records of each domain, sorted by name, each with its state from `state`."""
+    """The records of each domain, sorted by name, each with its state from `state`, and with what is wrong
+    with it from `found`."""
     wanted = (record for domain in sorted(domains) for record in _of(domain, endpoint, is_apex(domain)))
-    return tuple(record.model_copy(update={"state": state(record)}) for record in wanted)
+    return tuple(
+        record.model_copy(update={"state": state(record), "found": found(record)}) for record in wanted
+    )
 
 
 def stored(status: Mapping[str, Any]) -> State:
@@ -73,6 +83,15 @@ def stored(status: Mapping[str, Any]) -> State:
         for item in status.get("dnsInstructions") or ()
     }
     return lambda record: known.get((record.type.value, record.name, record.value), RecordState.UNKNOWN)
+
+
+def stored_found(status: Mapping[str, Any]) -> Found:
+    """What the stored status says is wrong with a record."""
+    known = {
+        (item["type"], item["name"], item["value"]): item.get("found")
+        for item in status.get("dnsInstructions") or ()
+    }
+    return lambda record: known.get((record.type.value, record.name, record.value))
 
 
 def belongs(

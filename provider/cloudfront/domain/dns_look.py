@@ -1,23 +1,28 @@
-"""Reads a tenant's connection group, and checks whether DNS leads the tenant's domains to it."""
+"""Reads a tenant's connection group, and checks whether DNS leads the tenant's domains to it, with CloudFront
+and in public DNS."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
 from apis.conditions import TenantConditionType
+from apis.dns import DnsInstruction, RecordState
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_instructions import State
+from provider.cloudfront.domain.dns_instructions import Found, State
+from provider.cloudfront.domain.public_look import OFF, PublicDns, both, found_in
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.schedules import DnsTurns
+from provider.cloudfront.state.identity import namespace_of
 from provider.cloudfront.state.look_requested import is_requested
 from provider.cloudfront.state.observed import ObservedTenant
 
@@ -35,6 +40,8 @@ class Records:
 
     state: State = dns_instructions.UNKNOWN
     """The last known state of each record."""
+    found: Found = dns_instructions.NOTHING
+    """What is wrong with each record, as far as public DNS says."""
     unseen: str = ""
     """Why the provider may not check them; see dns_instructions.unseen."""
     fresh: bool = False
@@ -61,6 +68,7 @@ class DnsLook:
     turns: DnsTurns
     config: str = ""
     """The provider config whose credentials are used."""
+    public: PublicDns = OFF
 
     def group(self, mr: Managed, group: str | None) -> GroupLook:
         """The connection group of a tenant. If the tenant names none, it is the account's default group, with
@@ -72,24 +80,53 @@ class DnsLook:
         known = mr.at_provider.get("routingEndpoint") if same else None
         return replace(look, endpoint=look.endpoint or known)
 
-    def records(self, mr: Managed, seen: ObservedTenant, *, moving: bool) -> Records:
-        """The states of the records: from CloudFront if a check is due, else from the stored status. A tenant
-        that is `moving`, as an update is written or due, is not checked.
+    def records(
+        self, mr: Managed, seen: ObservedTenant, wanted: Sequence[DnsInstruction], *, moving: bool
+    ) -> Records:
+        """The states of the `wanted` records: from CloudFront and from public DNS if a check is due, else
+        from the stored status. A tenant that is `moving`, as an update is written or due, is not checked.
 
         The provider checks when the tenant is rolled out, then every five minutes while a domain is not
         served, or as often as a fifth of the allowed call rate permits. Otherwise it checks every ten
         minutes, or as often as a tenth of the rate permits, but at least every hour while a record is not
         present. On request, it checks at once.
         """
-        stored = Records(dns_instructions.stored(mr.status), _unseen(mr))
+        stored = self._stored(mr)
         if moving or not seen.deployed or not self._due(mr, seen, refused=bool(stored.unseen)):
             return stored
+        return self._look(mr, wanted, self._told(seen, stored), caa=bool(seen.inactive_domains))
+
+    def of_absent(self, mr: Managed, wanted: Sequence[DnsInstruction]) -> Records:
+        """The states of the records that a tenant will need: from public DNS if a look is due, else from the
+        stored status. CloudFront checks no records of a tenant that it does not have."""
+        if self.public.is_off:
+            return _NO_RECORDS
+        stored = self._stored(mr)
+        if not wanted or not self.public.is_due(mr.uid, at_once=is_requested(mr)):
+            return stored
+        return self._look(mr, wanted, stored, caa=True)
+
+    def _stored(self, mr: Managed) -> Records:
+        found = dns_instructions.NOTHING if self.public.is_off else dns_instructions.stored_found(mr.status)
+        return Records(dns_instructions.stored(mr.status), found, _unseen(mr))
+
+    def _told(self, seen: ObservedTenant, stored: Records) -> Records:
         try:
             with checking():
-                return Records(dns_instructions.told(self.cloudfront.verify_dns(seen.id)), fresh=True)
+                told = dns_instructions.told(self.cloudfront.verify_dns(seen.id))
         except AwsError as error:
             _log.warning("cannot verify DNS", tenant=seen.name, error=str(error))
             return replace(stored, unseen=dns_instructions.unseen(error)) if error.not_permitted else stored
+        return replace(stored, state=told, unseen="", fresh=True)
+
+    def _look(self, mr: Managed, wanted: Sequence[DnsInstruction], told: Records, *, caa: bool) -> Records:
+        """What CloudFront told, with what public DNS says."""
+        known = [record.model_copy(update={"state": told.state(record)}) for record in wanted]
+        findings = self.public.look(namespace_of(mr), known, caa=caa)
+        state = both(findings, told.state)
+        is_known = bool(wanted) and all(state(record) is not RecordState.UNKNOWN for record in wanted)
+        unseen = "" if is_known and findings else told.unseen
+        return replace(told, state=state, found=found_in(findings, told.found, state), unseen=unseen)
 
     def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:
         instructions = dns_instructions.of_cloudfront(mr.status)

@@ -53,4 +53,5 @@ def is_about_one(error: AwsError) -> bool:
 def is_undecided(error: AwsError) -> bool:
     """Whether AWS neither accepted nor refused the creation, as far as the provider knows: it was throttled,
     held back, or its answer was lost."""
-    return error.throttled or error.code in (PAUSED, RENEWED) or not error.made_nothing
+    held_back = error.throttled or error.code in (PAUSED, RENEWED)
+    return held_back or not (error.made_nothing or error.code == "EntityLimitExceeded")

@@ -10,6 +10,7 @@ from apis.drift import DriftPolicy
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.dns.access import NOT_ASKED, RecordsAccess
+from provider.cloudfront.domain.public_look import OFF, PublicDns
 from provider.cloudfront.domain.tenant_proofs import DomainProofs
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.kept_domains import NOTHING, KeptDomains
@@ -81,3 +82,5 @@ class Dependencies:
     """The DNS service for the records of a tenant."""
     proofs: DomainProofs = field(default_factory=DomainProofs)
     """What proves the domains of tenants. By default nothing does, where a proof is required."""
+    public: PublicDns = OFF
+    """Public DNS, for the records of tenants."""

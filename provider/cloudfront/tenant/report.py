@@ -12,7 +12,7 @@ from edgetenants_runtime.managed import Managed
 from provider.cloudfront.dns import look as looks
 from provider.cloudfront.dns.look import Look
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_instructions import State
+from provider.cloudfront.domain.dns_instructions import Found, State
 from provider.cloudfront.lifecycle import report
 from provider.cloudfront.lifecycle.report import Shown
 from provider.cloudfront.memory import group_look
@@ -34,6 +34,8 @@ class Dns:
     """The routing endpoint; None while unknown."""
     state: State = dns_instructions.UNKNOWN
     """The state of each DNS record."""
+    found: Found = dns_instructions.NOTHING
+    """What is wrong with each of them, as far as public DNS says."""
     group: GroupLook = group_look.UNKNOWN
     """The connection group that has the endpoint."""
     unseen: str = ""
@@ -108,7 +110,8 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
     shown = [*dns.proofs]
     if dns.endpoint:
         state = looks.states(dns.look, dns.state)
-        records = dns_instructions.records(domains, dns.endpoint, state, looks.apexes(dns.look))
+        apexes = looks.apexes(dns.look)
+        records = dns_instructions.records(domains, dns.endpoint, state, apexes, dns.found)
         shown += (looks.marked(dns.look, record) for record in records)
     return {"dnsInstructions": [record.to_json() for record in shown] or None}
 

@@ -11,7 +11,7 @@ No lookup raises: an answer that failed says why. Nothing here writes.
 from provider.dns.public.answers import Answer, Lookup, Outcome, Server
 from provider.dns.public.authoritative import Authoritative
 from provider.dns.public.exchange import Network, system_resolvers
-from provider.dns.public.recursive import Recursive
+from provider.dns.public.recursive import Recursive, SystemResolvers
 
 __all__ = [
     "Answer",
@@ -21,5 +21,6 @@ __all__ = [
     "Outcome",
     "Recursive",
     "Server",
+    "SystemResolvers",
     "system_resolvers",
 ]

@@ -11,9 +11,9 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, SystemClock
 from provider.dns.public import reading
 from provider.dns.public.answers import Answer, Outcome, Server
-from provider.dns.public.exchange import Exchange, Network, NoAnswer, question
+from provider.dns.public.exchange import Exchange, Network, NoAnswer, question, system_resolvers
 
-__all__ = ["Recursive"]
+__all__ = ["Recursive", "SystemResolvers"]
 
 _SECONDS: Final = 2.0
 """For one question to one resolver. A resolver asks others in this time."""
@@ -67,3 +67,15 @@ class Recursive:
         except NoAnswer:
             return False
         return code in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
+
+
+@dataclass(frozen=True)
+class SystemResolvers:
+    """A lookup at the resolvers of the system. Their file is read each time, as it may change. See Lookup."""
+
+    total: float = _TOTAL
+    """The longest lookup, in seconds."""
+
+    def ask(self, name: str, kind: str) -> Answer:
+        """See Lookup."""
+        return Recursive(system_resolvers(), total=self.total).ask(name, kind)

@@ -11,6 +11,7 @@ from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from edgetenants_runtime.rules.status import plain
 from provider.cloudfront.clients.tenant import TenantClient
+from provider.cloudfront.domain.public_look import OFF
 from provider.cloudfront.memory.account_memory import AccountMemory
 from provider.cloudfront.safety.dependencies import AccountAccess, ClusterView, Dependencies, Policy
 from tests.unit.provider.fake_cloudfront import ACCOUNT, DISTRIBUTION, FakeCloudFront
@@ -63,9 +64,10 @@ def dependencies(
     **given: Any,
 ) -> Dependencies:
     """The dependencies of a client, from the fields of all their parts."""
+    public = given.pop("public", OFF)
     cluster = {name: given.pop(name) for name in ("peers", "everyone", "hold", "kept") if name in given}
     access = AccountAccess(cloudfront, memory, installation, account, config)
-    return Dependencies(access, ClusterView(**cluster), Policy(**given))
+    return Dependencies(access, ClusterView(**cluster), Policy(**given), public=public)
 
 
 class World:

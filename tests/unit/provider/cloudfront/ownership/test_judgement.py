@@ -135,7 +135,7 @@ def test_a_given_tenant_that_could_not_be_marked_is_not_deleted():
 
 def test_an_observe_only_resource_needs_no_ownership_and_gains_none():
     world = found({OWNER_TAG: THEIRS}, obj=managed({}, managementPolicies=["Observe"]))
-    assert world.reconcile() == ["GetDistributionTenant", "VerifyDnsConfiguration", "GetConnectionGroup"]
+    assert world.reconcile() == ["GetDistributionTenant", "GetConnectionGroup", "VerifyDnsConfiguration"]
     assert world.ready() == ("True", "Available")
     assert "applied" not in world.status
     world.obj["spec"]["managementPolicies"] = ["*"]

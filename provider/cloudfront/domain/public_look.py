@@ -1,0 +1,186 @@
+"""Looks at the records of tenants' domains in public DNS.
+
+CloudFront says whether a domain leads to it. Public DNS says what is there instead, and why a certificate
+authority may refuse the domain. A look that fails says nothing about the records: CloudFront's answer counts.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from apis.dns import DnsInstruction, RecordPurpose, RecordState
+from edgetenants_runtime.bounds import cut
+from edgetenants_runtime.clock import Clock, SystemClock
+from provider.cloudfront.domain.dns_instructions import Found, State
+from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
+from provider.cloudfront.domain.text_lookup import LookupFailed
+from provider.dns.public import Answer, Lookup
+from provider.dns.public.caa import climb
+from provider.dns.public.verdicts import Finding, Seen, look
+
+__all__ = ["OFF", "Findings", "Judged", "Key", "PublicDns", "both", "found_in", "key_of"]
+
+_log = structlog.get_logger("provider.cloudfront.publiclook")
+
+_WAITING_SECONDS: Final = 300.0
+_MOST_WAITING: Final = 50_000
+_BUDGET_SECONDS: Final = 6.0
+"""Of real time, for one tenant; its worker can do nothing else meanwhile. One lookup may exceed it."""
+_SILENT_SECONDS: Final = 1.0
+"""A look that takes longer and finds nothing out got no reply."""
+_MOST_FAILED: Final = 2
+"""Records about which nothing was found out, that end the look at one tenant."""
+_LONGEST_FOUND: Final = 1024
+
+Key = tuple[str, str, str]
+Findings = Mapping[Key, "Judged"]
+
+
+def key_of(record: DnsInstruction) -> Key:
+    """Return what identifies a record."""
+    return record.type.value, record.name, record.value
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a look says about one record."""
+
+    state: RecordState
+    found: str | None = None
+
+
+class PublicDns:
+    """What all tenants share. Thread-safe."""
+
+    def __init__(
+        self, lookup: Lookup | None = None, clock: Clock | None = None, real: Clock | None = None
+    ) -> None:
+        """`lookup`: None: public DNS is not asked. `clock` says when to look again; `real` is real time,
+        because the network is real."""
+        self._lookup, self._clock = lookup, real or SystemClock()
+        self._turns = LookupTurns(self._clock)
+        self._lock = threading.Lock()
+        self._now = (clock or self._clock).now
+        self._looked: OrderedDict[str, float] = OrderedDict()
+        """By uid: when the records of an absent tenant were looked for."""
+
+    @property
+    def is_off(self) -> bool:
+        """Whether public DNS is not asked."""
+        return self._lookup is None
+
+    def is_due(self, uid: str, *, at_once: bool = False) -> bool:
+        """Whether to look for the records of a tenant that does not exist yet: every five minutes. `at_once`:
+        a user asks for it."""
+        now = self._now()
+        with self._lock:
+            before = self._looked.get(uid)
+            if before is not None and now < before + _WAITING_SECONDS and not at_once:
+                return False
+            self._looked.pop(uid, None)
+            self._looked[uid] = now
+            if len(self._looked) > _MOST_WAITING:
+                self._looked.popitem(last=False)
+            return True
+
+    def look(self, namespace: str, records: Sequence[DnsInstruction], *, caa: bool = False) -> Findings:
+        """Look for the records of one tenant, until its time is over. Those about which nothing was found
+        out are not in the answer.
+
+        Args:
+            namespace: of the tenant; the looks of one namespace do not delay those of others.
+            records: with their last known states. Those that are not present come first.
+            caa: also whether CAA records forbid Amazon's certificate authority.
+        """
+        if self._lookup is None or not records:
+            return {}
+        once, end = _Once(self._lookup), self._clock.now() + _BUDGET_SECONDS
+        found: dict[Key, Judged] = {}
+        failed = 0
+        for record in self._in_turn(records):
+            if self._clock.now() >= end or failed >= _MOST_FAILED:
+                break
+            try:
+                found[key_of(record)] = self._look_at(namespace, once, record, caa=caa)
+            except LookupFailed as error:
+                failed += 1
+                _log.info("cannot look for a record in DNS", name=record.name, error=str(error))
+            except NoTurn:
+                break
+        return found
+
+    def _in_turn(self, records: Sequence[DnsInstruction]) -> list[DnsInstruction]:
+        """Start at another one each time: the time may not be enough for all."""
+        start = int(self._clock.now()) % len(records)
+        turned = (*records[start:], *records[:start])
+        return sorted(turned, key=lambda record: record.state is RecordState.PRESENT)
+
+    def _look_at(self, namespace: str, lookup: Lookup, record: DnsInstruction, *, caa: bool) -> Judged:
+        began = self._clock.now()
+        with self._turns.turn(namespace):
+            finding = look(lookup, record.type.value, record.name, record.value)
+            if finding.seen is Seen.UNKNOWN and not finding.found and not finding.bogus:
+                silent = self._clock.now() - began >= _SILENT_SECONDS
+                raise LookupFailed(finding.why, silent=silent)
+            forbids = ""
+            if caa and record.purpose is RecordPurpose.ROUTING:
+                forbids = climb(lookup, record.name).forbids
+        return Judged(RecordState(finding.seen.value), _words(finding, forbids))
+
+
+OFF: Final = PublicDns()
+"""Public DNS is not asked."""
+
+
+@dataclass(frozen=True)
+class _Once:
+    """Asks each question once: the records of a tenant share their zone and their target."""
+
+    lookup: Lookup
+    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+
+    def ask(self, name: str, kind: str) -> Answer:
+        """See Lookup."""
+        if (name, kind) not in self.answers:
+            self.answers[name, kind] = self.lookup.ask(name, kind)
+        return self.answers[name, kind]
+
+
+def both(findings: Findings, told: State) -> State:
+    """Return the states of the records. One that either CloudFront or public DNS has seen is present: each of
+    them may have an old answer. Otherwise public DNS counts, as far as it was seen."""
+
+    def state(record: DnsInstruction) -> RecordState:
+        own, says = findings.get(key_of(record)), told(record)
+        if own is None or own.state is RecordState.UNKNOWN or says is RecordState.PRESENT:
+            return says
+        return own.state
+
+    return state
+
+
+def found_in(findings: Findings, before: Found, state: State) -> Found:
+    """Return what is wrong with the records; `before` is what was known of those that were not seen now."""
+
+    def found(record: DnsInstruction) -> str | None:
+        own = findings.get(key_of(record))
+        if own is None:
+            return before(record) if state(record) is not RecordState.PRESENT else None
+        return own.found
+
+    return found
+
+
+def _words(finding: Finding, forbids: str) -> str | None:
+    parts: Iterable[str] = (
+        *finding.found,
+        "DNSSEC: resolvers reject the signatures of the zone" if finding.bogus else "",
+        f'CAA: {forbids}; add 0 issue "amazon.com"' if forbids else "",
+    )
+    return cut("; ".join(filter(None, parts)), _LONGEST_FOUND) or None

@@ -1,0 +1,138 @@
+"""Mutations of the looks at the records of tenants in public DNS."""
+
+from tests.mutants.mutation import Mutation
+
+_LOOK = "cloudfront/domain/public_look.py"
+_DNS = "cloudfront/domain/dns_look.py"
+_OF_LOOK = ("unit/provider/cloudfront/domain/test_public_look.py",)
+
+PROVIDER_PUBLIC_DNS = (
+    Mutation(
+        "an old answer of public DNS counts more than CloudFront's",
+        _LOOK,
+        "own.state is RecordState.UNKNOWN or says is RecordState.PRESENT:\n",
+        "own.state is RecordState.UNKNOWN:\n",
+        "a resolver inside a company says that a record is missing which CloudFront sees",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "a look without an answer makes a record unknown",
+        _LOOK,
+        "if own is None or own.state is RecordState.UNKNOWN or",
+        "if own is None or",
+        "one answer that resolvers reject hides what CloudFront says",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "the look at one tenant has no end",
+        _LOOK,
+        "            if self._clock.now() >= end or failed >= _MOST_FAILED:\n",
+        "            if failed >= _MOST_FAILED:\n",
+        "a tenant with 500 domains behind slow servers occupies a worker for an hour",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "a look goes on although nothing answers",
+        _LOOK,
+        "            if self._clock.now() >= end or failed >= _MOST_FAILED:\n",
+        "            if self._clock.now() >= end:\n",
+        "while the resolvers are down, each look takes its whole time",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "each look begins with the same record",
+        _LOOK,
+        "        start = int(self._clock.now()) % len(records)\n",
+        "        start = 0\n",
+        "the last ones of many records are never looked for",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "records that are present come first",
+        _LOOK,
+        "key=lambda record: record.state is RecordState.PRESENT)",
+        "key=lambda record: record.state is not RecordState.PRESENT)",
+        "the customer who makes a record waits for those that have theirs",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "a refusal is silence",
+        _LOOK,
+        "                silent = self._clock.now() - began >= _SILENT_SECONDS\n",
+        "                silent = True\n",
+        "five broken domains of a namespace stop the looks for its other ones",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "silence stops nothing",
+        _LOOK,
+        "                silent = self._clock.now() - began >= _SILENT_SECONDS\n",
+        "                silent = False\n",
+        "dead servers of one team's domains keep workers busy",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "a question is asked again for each record",
+        _LOOK,
+        "        if (name, kind) not in self.answers:\n",
+        "        if True:\n",
+        "a tenant with 100 domains asks 100 times for the addresses of its endpoint",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "what was found before stays although the record is there",
+        _LOOK,
+        "return before(record) if state(record) is not RecordState.PRESENT else None",
+        "return before(record)",
+        "the status of a present record shows another one",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "what was found is forgotten without a look",
+        _LOOK,
+        "return before(record) if state(record) is not RecordState.PRESENT else None",
+        "return None",
+        "the status changes with each reconcile",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "absent tenants are looked at each time",
+        _LOOK,
+        "                return False\n",
+        "                pass\n",
+        "each retry of a creation asks DNS for all domains",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "absent tenants are remembered for ever",
+        _LOOK,
+        "            if len(self._looked) > _MOST_WAITING:\n",
+        "            if False:\n",
+        "the memory grows with each resource that ever waited",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "a permission is missed although public DNS answers",
+        _DNS,
+        '        unseen = "" if is_known and findings else told.unseen\n',
+        "        unseen = told.unseen\n",
+        "the message says that states are unknown which are known",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "public DNS is not asked for a tenant that does not exist",
+        _DNS,
+        "        if self.public.is_off:\n",
+        "        if True:\n",
+        "who waits for DNS is not told what is there instead",
+        _OF_LOOK,
+    ),
+    Mutation(
+        "CAA is not read while a domain waits",
+        _DNS,
+        "        return self._look(mr, wanted, stored, caa=True)\n",
+        "        return self._look(mr, wanted, stored, caa=False)\n",
+        "no one is told why the certificate is not issued",
+        _OF_LOOK,
+    ),
+)
