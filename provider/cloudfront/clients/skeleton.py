@@ -410,10 +410,11 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         return asked, ""
 
     def _creation_failed(self, mr: Managed, asked: Wanted, error: AwsError) -> Exception:
+        no_room = self._turns.refused(mr, error)
         if error.code == "EntityAlreadyExists":
             return self._made_meanwhile(mr)
         words, way_out = f"create {noun(mr)} {mr.external_name}", advice.correcting(mr, error)
-        refused = self._creation_refused(mr, asked, error) or self._turns.refused(mr, error)
+        refused = self._creation_refused(mr, asked, error) or no_room
         return refused or to_external_error(error, words, serving=False, creating=True, advice=way_out)
 
     def _creation_refused(self, mr: Managed, asked: Wanted, error: AwsError) -> ExternalError | NotYet | None:

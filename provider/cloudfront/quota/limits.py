@@ -43,6 +43,9 @@ _OF_ONE: Final = re.compile(
     re.IGNORECASE,
 )
 
+_DECIDED: Final = frozenset({"EntityLimitExceeded", "EntityAlreadyExists"})
+"""What AWS says clearly, whatever the status of the response."""
+
 
 def is_about_one(error: AwsError) -> bool:
     """Whether the refusal of a creation says nothing about room for others of its kind, as far as its code
@@ -54,4 +57,4 @@ def is_undecided(error: AwsError) -> bool:
     """Whether AWS neither accepted nor refused the creation, as far as the provider knows: it was throttled,
     held back, or its answer was lost."""
     held_back = error.throttled or error.code in (PAUSED, RENEWED)
-    return held_back or not (error.made_nothing or error.code == "EntityLimitExceeded")
+    return held_back or not (error.made_nothing or error.code in _DECIDED)

@@ -44,8 +44,11 @@ from provider.cloudfront.quota.waiting import (
 __all__ = ["Line"]
 
 _SLOW: Final = 30.0
-"""Others wait no longer for the answer to one creation, with its checks."""
+"""Others wait no longer for one that has the turn to come, nor for the answer to its creation, with its
+checks. Where the account's rate is used up, a reconcile begins late."""
 _PAUSE: Final = 5.0
+_OVERTAKEN: Final = 2
+"""How often others must be accepted right after one until AWS is taken to refuse it for its own sake."""
 _TRIES, _PASSES = 2, 10
 """How many woken resources may be refused, and how many may try in vain or not at all, until the next sign of
 room."""
@@ -62,9 +65,12 @@ class Line:
         self._entries: dict[str, Entry] = {}
         self._served: dict[str, int] = {}
         """By namespace, the number of its last creation, in this order."""
-        self._creations = 0
+        self._creations = self._lately = 0
+        """How many there were, and how many about a minute ago."""
         self._woken, self._woken_until, self._turn_ends = "", LONG_AGO, LONG_AGO
         """The uid of the one that has the turn; until when it has to come, and may come back."""
+        self._has_come = False
+        """It has asked since."""
         self._round: dict[str, str] = {}
         """The namespaces of those that were woken in vain since the last sign of room, by uid."""
         self._refusals, self._by_timer = 0, False
@@ -84,6 +90,7 @@ class Line:
             entry.asked = now
             if entry.passed_until == NOT_YET:
                 entry.passed_until = LONG_AGO
+                self._take_over(entry, now)
             woken = [each for each in self._go_on(now) if each.uid != who.uid]
             seconds = self._wait(entry, taken, now)
             if not seconds:
@@ -103,7 +110,9 @@ class Line:
             entry.sent = LONG_AGO
             if began.signs == self._signs:
                 entry.sent = began.at
-                self._judge(entry, room, allowed, now)
+                # One that AWS has accepted, and whose answer is not here yet, may have the room.
+                shown = None if room and room <= len(self._trying) else room
+                self._judge(entry, shown, allowed, now)
                 if had_turn:
                     self._round[who.uid] = who.namespace
                     self._refusals += 1
@@ -114,9 +123,10 @@ class Line:
             entry.due = now + (FIRST if is_first else back_off(who.uid))
             return Answer(entry.due - now, words, entry.used), woken
 
-    def undecided(self, who: Waiting, *, maybe_made: bool) -> list[Waiting]:
+    def undecided(self, who: Waiting, *, maybe_made: bool, after: float = 0.0) -> list[Waiting]:
         """AWS neither accepted nor refused the creation. `maybe_made`: the answer was lost, so this counts as
-        its namespace's turn. Otherwise, if it has the turn, it keeps it for some seconds."""
+        its namespace's turn. Otherwise, if it has the turn, it keeps it until it comes again, `after` these
+        seconds, but for a minute at most."""
         with self._lock:
             now = self._clock.now()
             self._trying.pop(who.uid, None)
@@ -126,39 +136,48 @@ class Line:
                 self._serve(who.namespace)
                 return self._pass(now, now + GRACE) if self._woken == who.uid else []
             if self._woken == who.uid:
-                self._woken_until = min(now + GRACE, self._turn_ends)
+                self._woken_until = min(now + after + GRACE, self._turn_ends)
             return []
 
     def made(self, who: Waiting, allowed: Allowed) -> list[Waiting]:
         """AWS accepted the creation. The next one tries, unless the numbers say that there is no room."""
         with self._lock:
             now, entry = self._tidied(), self._entries.pop(who.uid, None)
-            self._trying.pop(who.uid, None)
+            began = self._trying.pop(who.uid, Try(now, self._signs))
             self._use.add(1)
             self._serve(who.namespace)
             before = self._round.keys() if self._end_turn(who.uid) else ()
             shown_at, self._accepted_at = max(self._sign_at, self._accepted_at), now
+            self._judge_overtaken(before, shown_at, began.at, now)
             if self._room(allowed) == 0:
                 return []
-            self._judge_overtaken(before, shown_at, now)
             self._begin()
             first = self._first(now)
             # Any creation in an account with room would wake those that AWS never accepts.
             return self._wake(now) if first and (entry or now >= first.own_until) else []
 
-    def done(self, uid: str) -> list[Waiting]:
-        """The try ends. If it came to no creating call, another one has the turn."""
+    def done(self, uid: str, allowed: Allowed) -> list[Waiting]:
+        """The try ends. If it came to no creating call, another one has the turn, and this one waits for
+        something else. It stays in the line only if the numbers say that the account is full."""
         with self._lock:
             now = self._clock.now()
-            if self._trying.pop(uid, None) is None or self._woken != uid:
+            if self._trying.pop(uid, None) is None:
                 return []
-            return self._pass(now, now + FIRST)
+            woken = self._pass(now, now + FIRST) if self._woken == uid else []
+            if self._room(allowed) != 0:
+                self._entries.pop(uid, None)
+            return woken
 
     def left(self, uid: str) -> list[Waiting]:
         """The resource is being deleted, needs no creation, or does not wait for this quota."""
         with self._lock:
-            self._entries.pop(uid, None)
-            return self._wake(self._clock.now()) if self._end_turn(uid) else []
+            entry = self._entries.pop(uid, None)
+            if not self._end_turn(uid):
+                return []
+            if entry and uid in self._trying:
+                # AWS refuses it for another reason, and perhaps all others, too.
+                self._round[uid] = entry.who.namespace
+            return self._wake(self._clock.now())
 
     def may_have_room(self, *, deleted: int = 0) -> list[Waiting]:
         """This provider deleted one, or an administrator says that AWS allows another number."""
@@ -195,7 +214,7 @@ class Line:
 
     def _wait(self, entry: Entry, taken: bool | None, now: float) -> float:
         if self._woken == entry.who.uid:
-            self._woken_until = now + _SLOW
+            self._woken_until, self._has_come = now + _SLOW, True
             return 0.0
         if taken is False or now >= entry.latest:
             return 0.0
@@ -209,16 +228,18 @@ class Line:
         """Whether AWS refuses it for its own sake, as far as the numbers say."""
         if room == 0:
             entry.own_until = LONG_AGO
-        elif room is not None and not allowed.is_default:
+        elif room is not None and not allowed.is_default and now >= self._sign_at + GRACE:
             entry.own_until = now + LONGEST
 
-    def _judge_overtaken(self, before: Collection[str], shown_at: float, now: float) -> None:
-        """AWS accepted one: those that it refused just `before`, in the same round, come last, and those that
-        it refused after it had shown room. Otherwise others may have made room in between."""
+    def _judge_overtaken(self, before: Collection[str], shown_at: float, sent: float, now: float) -> None:
+        """AWS accepted a call that was `sent` then. It overtook those that AWS refused just `before`, in the
+        same round, and those that it refused after it had shown room. Otherwise others may have made room in
+        between. AWS may count a deletion a moment later, so only the second time proves something."""
         since = max(shown_at, now - GRACE) if shown_at >= now - FIRST else NOT_YET
         for uid, each in self._entries.items():
-            if each.words and each.sent >= (now - _SLOW if uid in before else since):
-                each.own_until = now + LONGEST
+            if each.words and each.tried <= sent and each.sent >= (now - _SLOW if uid in before else since):
+                each.overtaken += 1
+                each.own_until = now + LONGEST if each.overtaken >= _OVERTAKEN else each.own_until
 
     def _until_first(self, entry: Entry, now: float) -> float:
         """Any other than the first one may find its room. So they try right after it."""
@@ -254,7 +275,8 @@ class Line:
     def _go_on(self, now: float) -> list[Waiting]:
         """Pass over one that did not come, or let the first one try if it has not tried for a while."""
         if self._woken:
-            return self._pass(now, NOT_YET) if now > self._woken_until else []
+            until = now + FIRST if self._has_come else NOT_YET
+            return self._pass(now, until) if now > self._woken_until else []
         first = self._first(now)
         if first is None or now < max(first.own_until, first.tried + FIRST - _PAUSE):
             return []
@@ -263,7 +285,8 @@ class Line:
 
     def _pass(self, now: float, until: float) -> list[Waiting]:
         if (entry := self._entries.get(self._woken)) is not None:
-            entry.passed_until = until
+            # It had its time: the timer does not wake it again at once.
+            entry.passed_until, entry.tried = until, now
             self._round[entry.who.uid] = entry.who.namespace
         self._end_turn(self._woken)
         return self._wake(now)
@@ -277,8 +300,18 @@ class Line:
         first = self._first(now, self._round)
         if self._woken or first is None or len(self._round) >= _PASSES:
             return []
-        self._woken, self._woken_until, self._turn_ends = first.who.uid, now + GRACE, now + FIRST
+        self._give_turn(first, now)
         return [first.who]
+
+    def _give_turn(self, entry: Entry, now: float) -> None:
+        self._woken, self._woken_until, self._turn_ends = entry.who.uid, now + _SLOW, now + FIRST
+        self._has_come = False
+
+    def _take_over(self, entry: Entry, now: float) -> None:
+        """It was passed over, as it came late. It has the turn if the next one has not come yet, either."""
+        if self._woken and not self._has_come and self._first(now) is entry:
+            self._round.pop(entry.who.uid, None)
+            self._give_turn(entry, now)
 
     def _first(self, now: float, tried: Mapping[str, str] | None = None) -> Entry | None:
         """The one that tries first; after those of this round, one of another namespace."""
@@ -287,8 +320,9 @@ class Line:
         # Those that come first may be ones that AWS never accepts, without a number that shows it.
         by_age = self._by_timer and bool(but)
 
-        def key(each: Entry) -> tuple[bool, bool, float, int, str, str]:
-            who, turn = each.who, self._served.get(each.who.namespace, 0)
+        def key(each: Entry) -> tuple[bool, bool, float, tuple[int, bool], str, str]:
+            who, served = each.who, self._served.get(each.who.namespace)
+            turn = (each.joined, False) if served is None else (served, True)
             tried = each.tried if by_age else 0.0
             return (who.namespace in namespaces, now < each.own_until, tried, turn, who.created, who.uid)
 
@@ -300,7 +334,7 @@ class Line:
         self._served.pop(namespace, None)
         self._served[namespace] = self._creations
         if len(self._served) > _MOST:
-            # The one that was served least recently comes first with or without its number.
+            # The one that was served least recently: its resources count as those of a new namespace.
             del self._served[next(iter(self._served))]
 
     def _joined(self, who: Waiting, now: float) -> Entry | None:
@@ -312,7 +346,7 @@ class Line:
 
     def _join(self, who: Waiting, now: float) -> Entry | None:
         """Return its entry; None if the line has too many. That one has its own back-off only."""
-        entry = self._entries.setdefault(who.uid, Entry(who, self._use.number, now, now))
+        entry = self._entries.setdefault(who.uid, Entry(who, self._use.number, now, now, self._lately))
         entry.who = who
         if len(self._entries) > _MOST:
             # Drop the youngest of the namespace that has most.
@@ -329,7 +363,7 @@ class Line:
         """Forget those that have not asked for long. Returns now."""
         now = self._clock.now()
         if now >= self._tidied_at + FIRST:
-            self._tidied_at = now
+            self._tidied_at, self._lately = now, self._creations
             for uid in [u for u, each in self._entries.items() if now > each.asked + 2 * LONGEST + FIRST]:
                 self._drop(uid)
             self._trying = {uid: each for uid, each in self._trying.items() if now <= each.at + LONGEST}

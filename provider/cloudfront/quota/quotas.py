@@ -66,9 +66,9 @@ class Quotas:
         self._call(woken)
         return answer
 
-    def undecided(self, quota: Quota, who: Waiting, *, maybe_made: bool) -> None:
+    def undecided(self, quota: Quota, who: Waiting, *, maybe_made: bool, after: float = 0.0) -> None:
         """See Line.undecided."""
-        self._call(self._lines[quota].undecided(who, maybe_made=maybe_made))
+        self._call(self._lines[quota].undecided(who, maybe_made=maybe_made, after=after))
 
     def made(self, quota: Quota, who: Waiting) -> None:
         """See Line.made."""
@@ -76,7 +76,7 @@ class Quotas:
 
     def done(self, quota: Quota, uid: str) -> None:
         """See Line.done."""
-        self._call(self._lines[quota].done(uid))
+        self._call(self._lines[quota].done(uid, self.allowances.of_account(quota)))
 
     def left(self, uid: str) -> None:
         """See Line.left."""

@@ -24,6 +24,8 @@ class Use:
         self._clock = clock
         self._number: int | None = None
         self._valid_until = float("-inf")
+        self._began = float("-inf")
+        """When the last list began."""
         self.certain_at = float("-inf")
         """When a list was complete that left no doubt about own calls."""
         self._own: deque[tuple[float, int]] = deque(maxlen=_MOST)
@@ -43,6 +45,10 @@ class Use:
         if number is None:
             return 0
         now, before = self._clock.now(), self._number
+        if (now if began is None else began) < self._began:
+            # Of another caller, and older than the last one.
+            return 0
+        self._began = now if began is None else began
         since = [many for at, many in self._own if at >= (now if began is None else began) - _LAG]
         most = number + sum(many for many in since if many > 0)
         least = max(0, number + sum(many for many in since if many < 0))

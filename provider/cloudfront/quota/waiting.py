@@ -32,8 +32,8 @@ _SHORTEST: Final = 420.0
 FIRST: Final = 60.0
 """Seconds after which the first one tries without a sign of room, and within which a new one tries."""
 GRACE: Final = 10.0
-"""Seconds within which a woken resource comes, and comes back after a call that decided nothing; and within
-which a refusal and an acceptance go together."""
+"""Seconds within which one comes back after a call that decided nothing, and within which a refusal and an
+acceptance go together."""
 LONG_AGO: Final = float("-inf")
 NOT_YET: Final = float("inf")
 
@@ -73,6 +73,9 @@ class Entry:
     tried: float
     """When AWS refused it, or it joined the line."""
     asked: float
+    joined: int
+    """The number of creations up to a minute before it joined: a namespace without a turn comes after those
+    that had theirs before. Those that join at about the same time have the same number."""
     sent: float = LONG_AGO
     """When the call was sent that AWS refused last, if that was after the last sign of room."""
     due: float = LONG_AGO
@@ -80,6 +83,8 @@ class Entry:
     latest: float = NOT_YET
     """It waits for others until then, once it is due."""
     words: str = ""
+    overtaken: int = 0
+    """How often AWS accepted another one right after it refused this one."""
     own_until: float = LONG_AGO
     """Until then, AWS is taken to refuse it for its own sake."""
     passed_until: float = LONG_AGO

@@ -62,7 +62,8 @@ class CreationTurns:
         if quota is None:
             return None
         if is_undecided(error):
-            self._quotas.undecided(quota, _waiting(mr), maybe_made=not error.made_nothing)
+            after = error.after or 0.0
+            self._quotas.undecided(quota, _waiting(mr), maybe_made=not error.made_nothing, after=after)
             return None
         if is_about_one(error):
             self._quotas.left(mr.uid)

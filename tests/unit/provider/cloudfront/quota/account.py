@@ -46,6 +46,8 @@ class Account:
     """These do not come any more: they are paused, or gone."""
     invalid: set[str] = field(default_factory=set)
     """The provider's own checks refuse these."""
+    retry: float = 60.0
+    """When they try again."""
     due: dict[str, float] = field(default_factory=dict)
     resources: dict[str, Waiting] = field(default_factory=dict)
     noted: int | None = None
@@ -106,10 +108,10 @@ class Account:
             self._again(who, answer.seconds)
             return
         if who.uid in self.invalid:
-            self._again(who, 60.0)
+            self._again(who, self.retry)
         else:
             self._create(who)
-        self.wake(self.line.done(who.uid))
+        self.wake(self.line.done(who.uid, self.allowed))
 
     def _create(self, who: Waiting) -> None:
         self.calls.append((self.clock.now(), who.uid))

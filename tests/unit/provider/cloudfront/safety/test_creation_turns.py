@@ -222,6 +222,20 @@ def test_a_tenant_that_is_deleted_makes_room():
     assert released == [{"deleted": 1}]
 
 
+@pytest.mark.parametrize("code", ["CNAMEAlreadyExists", "EntityAlreadyExists", "EntityNotFound"])
+def test_one_that_aws_refuses_for_another_reason_waits_for_no_room(code):
+    world = World(cloudfront=FakeCloudFront())
+    world.cloudfront.refuse[CREATE] = refusal()
+    world.reconcile()
+    line = world.memory.quotas._lines[Quota.TENANTS]
+    assert line.waiting == 1
+    world.cloudfront.refuse[CREATE] = AwsError(CREATE, code, "words", status=409)
+    world.memory.quotas.counted(10_000, None, 6000.0)
+    world.clock.advance(700)
+    world.reconcile()
+    assert line.waiting == 0
+
+
 def test_a_rehearsal_waits_for_nothing():
     world = World(cloudfront=FakeCloudFront(), rehearsing=True)
     waits_behind_another(world)
