@@ -15,12 +15,13 @@ from typing import Final
 import structlog
 
 from apis.dns import DnsInstruction, RecordPurpose, RecordState
+from apis.errors import visible
 from edgetenants_runtime.bounds import cut
 from edgetenants_runtime.clock import Clock, SystemClock
 from provider.cloudfront.domain.dns_instructions import Found, State
 from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
 from provider.cloudfront.domain.text_lookup import LookupFailed
-from provider.dns.public import Answer, Lookup
+from provider.dns.public import Answer, Lookup, Outcome
 from provider.dns.public.caa import climb
 from provider.dns.public.verdicts import Finding, Seen, look
 
@@ -31,7 +32,9 @@ _log = structlog.get_logger("provider.cloudfront.publiclook")
 _WAITING_SECONDS: Final = 300.0
 _MOST_WAITING: Final = 50_000
 _BUDGET_SECONDS: Final = 6.0
-"""Of real time, for one tenant; its worker can do nothing else meanwhile. One lookup may exceed it."""
+"""Of real time, for one tenant; its worker can do nothing else meanwhile."""
+_LAST_SECONDS: Final = 3.0
+"""The last record has so much more time; one lookup may exceed that."""
 _SILENT_SECONDS: Final = 1.0
 """A look that takes longer and finds nothing out got no reply."""
 _MOST_FAILED: Final = 2
@@ -100,7 +103,8 @@ class PublicDns:
         """
         if self._lookup is None or not records:
             return {}
-        once, end = _Once(self._lookup), self._clock.now() + _BUDGET_SECONDS
+        end = self._clock.now() + _BUDGET_SECONDS
+        once = _Once(self._lookup, self._clock, end + _LAST_SECONDS)
         found: dict[Key, Judged] = {}
         failed = 0
         for record in self._in_turn(records):
@@ -110,7 +114,7 @@ class PublicDns:
                 found[key_of(record)] = self._look_at(namespace, once, record, caa=caa)
             except LookupFailed as error:
                 failed += 1
-                _log.info("cannot look for a record in DNS", name=record.name, error=str(error))
+                _log.debug("cannot look for a record in DNS", name=record.name, error=str(error))
             except NoTurn:
                 break
         return found
@@ -140,15 +144,22 @@ OFF: Final = PublicDns()
 
 @dataclass(frozen=True)
 class _Once:
-    """Asks each question once: the records of a tenant share their zone and their target."""
+    """Asks each question once, as the records of a tenant share their zone and their target; and none after
+    the time is over: the name of one record may need many questions."""
 
     lookup: Lookup
+    clock: Clock
+    end: float
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
     def ask(self, name: str, kind: str) -> Answer:
         """See Lookup."""
-        if (name, kind) not in self.answers:
-            self.answers[name, kind] = self.lookup.ask(name, kind)
+        known = self.answers.get((name, kind))
+        if known is not None:
+            return known
+        if self.clock.now() >= self.end:
+            return Answer(Outcome.FAILED, name, kind, why="the time for a look is over")
+        self.answers[name, kind] = self.lookup.ask(name, kind)
         return self.answers[name, kind]
 
 
@@ -169,12 +180,17 @@ def found_in(findings: Findings, before: Found, state: State) -> Found:
     """Return what is wrong with the records; `before` is what was known of those that were not seen now."""
 
     def found(record: DnsInstruction) -> str | None:
-        own = findings.get(key_of(record))
+        own, known = findings.get(key_of(record)), before(record)
         if own is None:
-            return before(record) if state(record) is not RecordState.PRESENT else None
-        return own.found
+            return known if state(record) is not RecordState.PRESENT else None
+        # Names may have other addresses at each look. The status is not written for that.
+        return known if _only_addresses(own.found) and _only_addresses(known) else own.found
 
     return found
+
+
+def _only_addresses(found: str | None) -> bool:
+    return bool(found) and all(part.startswith(("A ", "AAAA ")) for part in str(found).split("; "))
 
 
 def _words(finding: Finding, forbids: str) -> str | None:
@@ -183,4 +199,4 @@ def _words(finding: Finding, forbids: str) -> str | None:
         "DNSSEC: resolvers reject the signatures of the zone" if finding.bogus else "",
         f'CAA: {forbids}; add 0 issue "amazon.com"' if forbids else "",
     )
-    return cut("; ".join(filter(None, parts)), _LONGEST_FOUND) or None
+    return cut(visible("; ".join(filter(None, parts))), _LONGEST_FOUND) or None

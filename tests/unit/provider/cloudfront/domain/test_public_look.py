@@ -157,6 +157,39 @@ def test_absent_tenants_that_are_remembered_are_bounded(monkeypatch):
     assert [public.is_due(uid) for uid in "dcb"] == [False, False, False]
 
 
+def test_a_long_name_takes_no_more_than_the_time_of_a_look(dns):
+    """Each of its labels is asked for CAA records, and each answer is slow."""
+    dns.seconds = 2.0
+    name = ".".join(["a"] * 30) + ".example.com"
+    began = dns.clock.now()
+    PublicDns(dns, real=dns.clock).look("shop", [cname(name)], caa=True)
+    assert dns.clock.now() - began <= 6.0 + 3.0 + 2.0
+
+
+def test_what_a_stranger_writes_into_dns_has_no_control_characters(dns):
+    challenge = DnsInstruction(
+        type=RecordType.TXT,
+        name="_cf-challenge.acme.com",
+        value=ENDPOINT,
+        purpose=RecordPurpose.OWNERSHIP,
+    )
+    dns.has("_cf-challenge.acme.com", "TXT", "\x1b[2J\nnew line")
+    [judged] = PublicDns(dns, real=dns.clock).look("shop", [challenge]).values()
+    assert judged.state is WRONG
+    assert judged.found.isprintable()
+
+
+def test_addresses_that_change_with_each_look_write_nothing():
+    record = cname("a.example.com")
+    now = {key_of(record): Judged(WRONG, "A 192.0.2.2; AAAA 2001:db8::2")}
+    found = found_in(now, lambda _: "A 192.0.2.1", lambda _: WRONG)
+    assert found(record) == "A 192.0.2.1"
+    found = found_in(now, lambda _: "CNAME old.example.net", lambda _: WRONG)
+    assert found(record) == "A 192.0.2.2; AAAA 2001:db8::2"
+    found = found_in({key_of(record): Judged(MISSING)}, lambda _: "A 192.0.2.1", lambda _: MISSING)
+    assert found(record) is None
+
+
 BOTH = {
     (PRESENT, MISSING): PRESENT,
     (PRESENT, UNKNOWN): PRESENT,
