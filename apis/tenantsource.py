@@ -223,7 +223,8 @@ class Template(ApiModel):
     labels: Annotated[dict[str, Annotated[str, Field(max_length=253)]], Field(max_length=20)] = Field(
         default_factory=dict
     )
-    """Labels of the object; the values may have placeholders."""
+    """Labels of the object; the values may have placeholders. None of edgetenants.io, crossplane.io,
+    kubernetes.io and k8s.io, which others read as their own."""
     spec: dict[str, Any]
     """The object's spec; its strings may have placeholders. It is checked against the kind's schema when the
     TenantSource is applied, and again with the values of each row."""

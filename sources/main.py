@@ -33,6 +33,7 @@ from sources.metrics import SourceMetrics
 from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, OWNER, Existing, by_owner, owner_value
 from sources.reading import Allowed, opener
 from sources.reconciler import Parts, SourceReconciler
+from sources.stores.postgresql import ignore_environment
 from sources.template import KINDS
 from sources.writing import resource_kind
 
@@ -51,7 +52,8 @@ def wire(
     manager = Manager(client, clock, settings)
     source = resource_kind(kinds.TENANT_SOURCE)
     informers = {
-        kind.kind: manager.watch(resource_kind(kind), annotations=ANNOTATIONS) for kind in KINDS.values()
+        kind.kind: manager.watch(resource_kind(kind), annotations=ANNOTATIONS, labels=(OWNER,))
+        for kind in KINDS.values()
     }
     for informer in informers.values():
         informer.cache.add_index(BY_OWNER, by_owner)
@@ -136,6 +138,8 @@ def main(context: click.Context, /, **_options: object) -> None:
 def run(given: Mapping[str, Any], settings: Settings) -> int:
     """Start, run until stopped, and return the exit code."""
     open_files.raise_limit()
+    # Before there are threads that read the environment.
+    ignore_environment()
     try:
         client = connect(options.text(given["kubeconfig"]), "edgetenants-sources")
         clock = start_clock(options.text(given["clock_url"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from prometheus_client import CollectorRegistry, Counter
@@ -85,6 +85,14 @@ class SourceMetrics(Collector):
         }
         with self._lock:
             self._counted[source.uid] = _Counted(source.namespace, source.name, self._now(), numbers)
+
+    def unchanged(self, source: Managed, counts: Counts) -> None:
+        """A complete read had what the one before had."""
+        with self._lock:
+            before = self._counted.get(source.uid)
+            if before is not None:
+                numbers = before.numbers | {"objects": counts.objects, "live": counts.live}
+                self._counted[source.uid] = replace(before, at=self._now(), numbers=numbers)
 
     def forget(self, uid: str) -> None:
         """The TenantSource is gone."""

@@ -52,8 +52,12 @@ def _databases(given: str) -> frozenset[tuple[str, int]]:
 def _hosts(given: str) -> tuple[str, ...]:
     found = tuple(each.lower() for each in _items(given))
     for each in found:
-        if not re.fullmatch(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*", each):
-            message = f"expected a host name, or the end of host names with a dot before it, got {each!r}"
+        match = re.fullmatch(r"\.?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::([0-9]{1,5}))?", each)
+        if match is None or not 0 < int(match[1] or 1) < 65536:
+            message = (
+                "expected a host name, or the end of host names with a dot before it, and :PORT if that is "
+                f"not 443, got {each!r}"
+            )
             raise click.BadParameter(message)
     return found
 
@@ -109,11 +113,11 @@ _FLAGS: Final = (
     ),
     _flag(
         "--allowed-http-hosts",
-        metavar="HOST,...",
+        metavar="HOST[:PORT],...",
         default="",
         callback=lambda _context, _parameter, given: _hosts(given),
         says="Hosts whose HTTP APIs TenantSources may name: api.example.com, or .example.com for all hosts "
-        "below. Without it, they may name none.",
+        "below, with :PORT if that is not 443. Without it, they may name none.",
     ),
     _flag(
         "--allowed-http-networks",

@@ -111,6 +111,11 @@ class World:
     """Real time, as in the annotations."""
     clock: float
     """Seconds of the clock, as in `Reads`."""
+    refused: Mapping[str, tuple[str, Problem]] = field(default_factory=dict)
+    """By name: the objects whose creation was refused, and is not tried again yet, with the digest of that
+    row."""
+    last: frozenset[str] = frozenset()
+    """Names of the objects whose last write was refused: a new one of them is created after all others."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,9 @@ def planned(table: Table, world: World, reads: Reads) -> Plan:
     new = [
         row for row in table.desired.values() if row.name not in world.mine and world.other(row.name) is None
     ]
+    waiting = {row.key: why for row in new if (why := _refused(row, world)) is not None}
+    problems |= waiting
+    new = [row for row in new if row.key not in waiting]
     creates, waits_for = _paced(new, world)
     gone = _gone(table, world)
     goings, removal = _going(gone, world, reads)
@@ -152,6 +160,12 @@ def planned(table: Table, world: World, reads: Reads) -> Plan:
         waits_for,
         removal,
     )
+
+
+def _refused(row: Desired, world: World) -> Problem | None:
+    """Why the object of a new row was refused, if that is not tried again yet."""
+    digest, problem = world.refused.get(row.name, ("", None))
+    return problem if digest and digest == row.digest else None
 
 
 def _applied(row: Desired, world: World, problems: dict[str, Problem]) -> Iterable[Action]:
@@ -221,7 +235,7 @@ def _paced(new: list[Desired], world: World) -> tuple[list[Action], str]:
         if spec.max_not_live - not_live < room:
             room = max(0, spec.max_not_live - not_live)
             waits_for = f"maxNotLive: {not_live} objects are not live yet"
-    ordered = sorted(new, key=lambda row: (row.order, row.key))
+    ordered = sorted(new, key=lambda row: (row.name in world.last, row.order, row.key))
     actions = [Action(Verb.CREATE, row.name, row) for row in ordered[:room]]
     return actions, waits_for if len(ordered) > room else ""
 

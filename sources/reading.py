@@ -55,7 +55,7 @@ def opener(get: Get, clock: Clock, allowed: Allowed) -> OpenStore:
             return _http(objects, choice.http, clock, allowed)
         if choice.config_map is None:
             raise _invalid("the spec names no source that this version knows")
-        return TextStore(objects.text(choice.config_map), choice.config_map.format)
+        return objects.table(choice.config_map)
 
     return open_store
 
@@ -111,11 +111,15 @@ class _Objects:
     get: Get
     namespace: str
 
-    def text(self, source: ConfigMapSource) -> str:
-        text = self._data(CONFIG_MAPS, source.name).get(source.key)
+    def table(self, source: ConfigMapSource) -> TextStore:
+        found = self._object(CONFIG_MAPS, source.name)
+        text = (found.get("data") or {}).get(source.key)
         if not isinstance(text, str):
             raise _invalid(f"the ConfigMap {source.name} has no key {source.key}")
-        return text
+        # Another one of that name may have the same version.
+        metadata = found.get("metadata") or {}
+        uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+        return TextStore(text, source.format, f"{uid} {version}" if uid and version else None)
 
     def secret(self, ref: SecretKeySelector) -> str:
         """Without the line end that editors and files add."""
@@ -145,16 +149,18 @@ class _Objects:
         return text
 
     def _data(self, kind: ResourceKind, name: str) -> Mapping[str, Any]:
+        data: Mapping[str, Any] = self._object(kind, name).get("data") or {}
+        return data
+
+    def _object(self, kind: ResourceKind, name: str) -> Mapping[str, Any]:
         try:
-            found = self.get(kind, ObjectKey(self.namespace, name))
+            return self.get(kind, ObjectKey(self.namespace, name))
         except NotFound as error:
             raise _invalid(f"the {kind.kind} {name} does not exist") from error
         except Forbidden as error:
             raise StoreError(StoreReason.ACCESS_DENIED, str(error)) from error
         except KubeError as error:
             raise StoreError(StoreReason.UNREACHABLE, str(error)) from error
-        data: Mapping[str, Any] = found.get("data") or {}
-        return data
 
 
 def _has_certificates(text: str) -> bool:

@@ -7,10 +7,11 @@ What this process remembers of a TenantSource can make it read sooner or remove 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 import structlog
 
@@ -29,13 +30,15 @@ from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from sources import status
+from sources.attempts import Attempts
 from sources.metrics import SourceMetrics
 from sources.objects import BY_OWNER, CONFIRM, Existing, owner_value
 from sources.plan import Action, Plan, Reads, Verb, World, planned, table_digest
+from sources.quiet import LONGEST, Found, Quiet, begun, changed, fingerprint
 from sources.reading import OpenStore
-from sources.rows import Problem, Table, read_table, settled, shown
+from sources.rows import Problem, Table, settled, shown
 from sources.status import Counts, Failure
-from sources.stores.store import Reading, Row, StoreError, StoreReason
+from sources.stores.store import Row, StoreError, StoreReason
 from sources.template import Compiled, InvalidTemplate, compile_template
 from sources.writing import Objects, Refused, Writer
 
@@ -52,6 +55,8 @@ _NOT_READY: Final = 1.0
 """Real seconds; the objects have not been listed yet."""
 _TIME_TO_REPORT: Final = 10.0
 """Real seconds of a reconcile that are left for its report."""
+_MOST_FAILURES: Final = 3
+"""Writes in a row that fail for what may concern all: an API server that is away needs no further ones."""
 _LOOK_AT_CLOCK: Final = 500
 """Rows between two looks at the clock."""
 
@@ -90,9 +95,9 @@ class _Memory:
     next_read: float = 0.0
     asked: tuple[object, ...] = ()
     """What its author asked for at the last read."""
-    tried: dict[str, tuple[str, int, Problem | None]] = field(default_factory=dict)
-    """By uid of an object: what was last applied to which generation of it, and what came of it. Someone
-    else's value of a field would else be tried again with each read."""
+    attempts: Attempts = field(default_factory=Attempts)
+    quiet: Quiet | None = None
+    """The last read, if nothing was left to do after it."""
 
 
 class SourceReconciler:
@@ -141,6 +146,8 @@ class _Reconcile:
         self.parts, self.memory, self.mr = parts, memory, mr
         self.more = False
         """Writes are left for the next time."""
+        self.acted = False
+        """Something was written, or refused."""
 
     def run(self) -> Outcome:
         try:
@@ -169,24 +176,55 @@ class _Reconcile:
     def read(self, spec: TenantSourceSpec, template: Compiled, informer: Informer) -> Outcome:
         self.memory.asked = self.asked()
         poll = seconds(spec.poll_interval)
+        before, self.memory.quiet = self.quiet_before(informer), None
         try:
-            table = self.table(spec, template)
+            found = self.table(spec, template, before)
         except StoreError as error:
             self.next_read(poll)
             return self.failed(
                 Failure(SourceSyncedReason(error.reason.value), error.message), template, informer
             )
         self.parts.metrics.read(self.mr, "complete")
+        if found is None:
+            return self.unchanged(before, poll, self.counts(template.kind, informer))
         world = self.world(spec, template.kind, informer)
-        plan = planned(settled(table, world.mine), world, self.memory.reads)
-        uids = {each.managed.uid for each in world.mine.values()}
-        self.memory.tried = {uid: tried for uid, tried in self.memory.tried.items() if uid in uids}
+        table = settled(found.table, world.mine)
+        plan = planned(table, world, self.memory.reads)
+        self.memory.attempts.keep({row.name for row in table.desired.values()} | set(world.mine))
         failure, plan = self.write(plan, world, self.writer(spec, template.kind, informer))
+        if failure is None and not (self.acted or self.more) and _is_settled(plan, spec):
+            self.memory.quiet = self.quiet_now(found, table, world, informer)
         self.next_read(self.pause(plan, poll))
         counts = self.counts(template.kind, informer)
         self.parts.metrics.counted(self.mr, table, plan, counts)
         self.report(status.followed(table, plan, counts, failure))
         return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=failure is not None)
+
+    def unchanged(self, before: Quiet | None, poll: float, counts: Counts) -> Outcome:
+        self.memory.quiet = before
+        self.parts.metrics.unchanged(self.mr, counts)
+        self.next_read(poll)
+        self.recount(counts)
+        return Outcome(Next.AFTER, poll)
+
+    def quiet_before(self, informer: Informer) -> Quiet | None:
+        """The last read, if nothing was left to do then, and no object has changed since."""
+        before, now = self.memory.quiet, self.parts.clock.now()
+        if before is None or before.asked != self.asked() or before.until <= now:
+            return None
+        return before if self.fingerprint(informer, before.others) == before.objects else None
+
+    def quiet_now(self, found: Found, table: Table, world: World, informer: Informer) -> Quiet:
+        names = (row.name for row in table.desired.values())
+        others = tuple(name for name in names if name not in world.mine and world.other(name) is not None)
+        until = min(self.memory.attempts.next, self.parts.clock.now() + LONGEST)
+        objects = self.fingerprint(informer, others)
+        return Quiet(self.asked(), found.total, found.position, others, objects, until)
+
+    def fingerprint(self, informer: Informer, others: tuple[str, ...]) -> int:
+        """Of the objects of the TenantSource, and of those of someone else that rows ask for."""
+        theirs = (informer.cache.get(ObjectKey(self.mr.namespace, name)) for name in others)
+        return fingerprint(chain(self.stored(informer), filter(None, theirs)))
 
     def pause(self, plan: Plan, poll: float) -> float:
         """Seconds until the next read."""
@@ -197,13 +235,14 @@ class _Reconcile:
     def next_read(self, after: float) -> None:
         self.memory.next_read = self.parts.clock.now() + after
 
-    def table(self, spec: TenantSourceSpec, template: Compiled) -> Table:
-        """All rows. Raises StoreError; then the read was not complete."""
+    def table(self, spec: TenantSourceSpec, template: Compiled, before: Quiet | None) -> Found | None:
+        """All rows; None if they are those of the read before. Raises StoreError; then the read was not
+        complete."""
         try:
             store = self.parts.open_store(self.mr.namespace, spec.source)
             try:
-                with store.read() as reading:
-                    return read_table(_in_time(reading), template, spec.key, spec.order)
+                with begun(store, before) as reading:
+                    return None if reading is None else changed(reading, before, spec, template, _in_time)
             finally:
                 store.close()
         except StoreError:
@@ -215,56 +254,65 @@ class _Reconcile:
             raise StoreError(StoreReason.INCOMPLETE, message) from None
 
     def write(self, plan: Plan, world: World, writer: Writer) -> tuple[Failure | None, Plan]:
-        """Do what the plan says. Returns why the rest was left, and the plan with what was refused."""
+        """Do what the plan says. Returns why not all of it was done, and the plan with what was refused."""
         problems = dict(plan.problems)
-        try:
-            for action in plan.actions:
-                if deadline.remaining() < _TIME_TO_REPORT:
-                    self.more = True
-                    break
-                self.perform(action, world, writer, problems)
-        except KubeError as error:
-            failure: Failure | None = Failure(SourceSyncedReason.WRITE_FAILED, str(error))
-        else:
-            failure = None
+        failure: Failure | None = None
+        in_a_row = 0
+        for action in self.memory.attempts.ordered(plan.actions):
+            if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
+                self.more = in_a_row < _MOST_FAILURES
+                break
+            if self.tried_before(action, problems):
+                continue
+            refused = self.perform(action, world, writer, problems)
+            if refused is None or not refused.of_all:
+                in_a_row = 0
+                continue
+            in_a_row += 1
+            said = f"{action.verb} of {action.name}: {refused.field}: expected {refused.expected}"
+            failure = failure or Failure(SourceSyncedReason.WRITE_FAILED, said)
         return failure, Plan(plan.actions, problems, plan.gone, plan.waiting, plan.waits_for, plan.removal)
 
-    def perform(self, action: Action, world: World, writer: Writer, problems: dict[str, Problem]) -> None:
+    def perform(
+        self, action: Action, world: World, writer: Writer, problems: dict[str, Problem]
+    ) -> Refused | None:
+        """Do it. Returns why it was refused."""
         if not self.parts.may_act():
             raise StandDown(f"{action.verb} of an object")
-        key = action.row.key if action.row is not None else action.existing.key if action.existing else ""
-        tried = self.tried_before(action)
-        if tried is not None:
-            problems.update({key: tried[2]} if tried[2] is not None else {})
-            return
-        problem: Problem | None = None
+        self.acted = True
+        key, refused = _key(action), None
         try:
             writer.perform(action, world.now, world.confirm)
-        except Refused as refused:
-            problem = Problem(shown(key), refused.field, refused.expected)
-            problems[key] = problem
-        self.parts.metrics.wrote(self.mr, action.verb, refused=problem is not None)
-        self.remember(action, problem)
+        except Refused as error:
+            refused = error
+            problems[key] = Problem(shown(key), error.field, error.expected)
+        self.parts.metrics.wrote(self.mr, action.verb, refused=refused is not None)
+        self.remember(action, refused, problems.get(key))
+        return refused
 
-    def tried_before(self, action: Action) -> tuple[str, int, Problem | None] | None:
-        existing, row = action.existing, action.row
-        if action.verb != Verb.UPDATE or existing is None or row is None or existing.marked_gone:
-            return None
-        tried = self.memory.tried.get(existing.managed.uid)
-        same = tried is not None and tried[:2] == (row.digest, existing.managed.generation)
-        return tried if same else None
+    def tried_before(self, action: Action, problems: dict[str, Problem]) -> bool:
+        """The same was tried lately; what came of it is still true."""
+        tried = self.memory.attempts.same(action, self.parts.clock.now())
+        if tried is not None and tried.problem is not None:
+            problems[_key(action)] = tried.problem
+        return tried is not None
 
-    def remember(self, action: Action, problem: Problem | None) -> None:
-        existing, row = action.existing, action.row
-        if action.verb == Verb.DELETE and problem is None:
-            self.memory.reads.removed.append(self.parts.clock.now())
-        if action.verb == Verb.CONFIRM:
+    def remember(self, action: Action, refused: Refused | None, problem: Problem | None) -> None:
+        now, existing = self.parts.clock.now(), action.existing
+        if refused is None and action.verb == Verb.DELETE:
+            self.memory.reads.removed.append(now)
+        if refused is None and action.verb == Verb.CONFIRM:
             self.more = True
-        if action.verb == Verb.UPDATE and existing is not None and row is not None:
-            informer = self.parts.informers[existing.kind.kind]
-            stored = informer.cache.get(existing.managed.key)
-            generation = Managed(stored).generation if stored else 0
-            self.memory.tried[existing.managed.uid] = (row.digest, generation, problem)
+        stored = None
+        if existing is not None:
+            stored = self.parts.informers[existing.kind.kind].cache.get(existing.managed.key)
+        self.memory.attempts.note(
+            action,
+            problem if refused is not None else None,
+            now,
+            generation=Managed(stored).generation if stored else 0,
+            soon=refused is not None and refused.of_all,
+        )
 
     def delete(self, kind: Kind, informer: Informer, spec: TenantSourceSpec) -> Outcome:
         """The TenantSource is being deleted."""
@@ -281,21 +329,27 @@ class _Reconcile:
             return Outcome(Next.NEVER)
         self.parts.writer.check_deleted(self.mr)
         writer = self.writer(spec, kind, informer)
+        in_a_row = 0
         for each in mine.values():
+            if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
+                break
             if not self.parts.may_act():
                 raise StandDown("the deletion of an object")
             if not each.managed.deleted:
-                self.delete_one(writer, each)
+                in_a_row = 0 if self.delete_one(writer, each) else in_a_row + 1
         self.report(status.deleting(self.counts(kind, informer)))
         return Outcome(Next.AFTER, 10.0)
 
-    def delete_one(self, writer: Writer, each: Existing) -> None:
+    def delete_one(self, writer: Writer, each: Existing) -> bool:
+        """False: it may be refused for all. If it only changed meanwhile, the cache has it soon."""
+        refused: Refused | None = None
         try:
             writer.delete(each)
-        except Refused:
-            # It changed meanwhile: the cache has it soon.
-            return
-        self.parts.metrics.wrote(self.mr, Verb.DELETE, refused=False)
+        except Refused as error:
+            refused = error
+            _log.warning("cannot delete an object, trying again", name=each.name, error=str(error))
+        self.parts.metrics.wrote(self.mr, Verb.DELETE, refused=refused is not None)
+        return refused is None or not refused.of_all
 
     def hold(self, spec: TenantSourceSpec) -> None:
         """Have the finalizer if onDelete needs it, and only then."""
@@ -331,6 +385,8 @@ class _Reconcile:
 
     def not_served(self, kind: Kind, informer: Informer) -> Outcome:
         if not informer.served or informer.forbidden:
+            # What is said now is to be taken back.
+            self.memory.quiet = None
             message = informer.problem or f"the cluster does not have the kind {kind.kind}"
             self.report(status.failed(Failure(SourceSyncedReason.WRITE_FAILED, message), None))
         return Outcome(Next.AFTER, _NOT_READY)
@@ -360,17 +416,22 @@ class _Reconcile:
             stored = informer.cache.get(ObjectKey(self.mr.namespace, name))
             return None if stored is None or name in mine else Existing(kind, stored)
 
-        return World(spec, mine, other, confirm, now, clock)
+        attempts = self.memory.attempts
+        refused, last = attempts.waiting(clock), attempts.refused
+        return World(spec, mine, other, confirm, now, clock, refused=refused, last=last)
 
     def mine(self, kind: Kind, informer: Informer) -> dict[str, Existing]:
         """The objects of the TenantSource, by name."""
-        index = f"{self.mr.namespace}/{owner_value(self.mr.name)}"
-        found = (Existing(kind, obj) for obj in informer.cache.by_index(BY_OWNER, index))
+        found = (Existing(kind, obj) for obj in self.stored(informer))
         return {each.name: each for each in found}
 
+    def stored(self, informer: Informer) -> list[Mapping[str, Any]]:
+        return informer.cache.by_index(BY_OWNER, f"{self.mr.namespace}/{owner_value(self.mr.name)}")
+
     def counts(self, kind: Kind, informer: Informer) -> Counts:
-        mine = self.mine(kind, informer)
-        return Counts(len(mine), sum(each.live for each in mine.values()))
+        # One after the other: fifty thousand at once cost the garbage collector more than all else here.
+        stored = self.stored(informer)
+        return Counts(len(stored), sum(Existing(kind, obj).live for obj in stored))
 
     def writer(self, spec: TenantSourceSpec, kind: Kind, informer: Informer) -> Writer:
         return Writer(
@@ -378,7 +439,20 @@ class _Reconcile:
         )
 
 
-def _in_time(rows: Reading) -> Iterator[Row]:
+def _key(action: Action) -> str:
+    if action.row is not None:
+        return action.row.key
+    return action.existing.key if action.existing is not None else ""
+
+
+def _is_settled(plan: Plan, spec: TenantSourceSpec) -> bool:
+    """Nothing follows from the same rows at a later time."""
+    if plan.waiting or plan.removal is not None:
+        return False
+    return not plan.gone or spec.when_gone is WhenGone.ORPHAN
+
+
+def _in_time(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows, as long as there is time to follow them."""
     for number, row in enumerate(rows):
         if number % _LOOK_AT_CLOCK == 0 and deadline.remaining() < _TIME_TO_REPORT:

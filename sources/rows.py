@@ -15,12 +15,18 @@ from typing import Any, Final
 
 from apis.errors import visible
 from sources.objects import LONGEST_KEY, Existing, domains_in
-from sources.stores.store import Row, Value
+from sources.stores.store import Row, StoreError, StoreReason, Value
 from sources.template import Compiled, InvalidRow
 
 __all__ = ["Desired", "Problem", "Table", "read_table", "settled"]
 
 _LONGEST_SHOWN: Final = 128
+_MOST_NAMELESS: Final = 20
+LARGEST: Final = 64 * 2**20
+"""Characters of all keys and specs of a table, as JSON. As Python's objects they take several times as much
+memory."""
+_PER_ROW: Final = 64
+"""Characters that a row counts for besides these, also if it is invalid."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,10 @@ class Desired:
     labels: Mapping[str, str]
     spec: Mapping[str, Any]
     domains: frozenset[str]
-    order: tuple[int, float, str] = (0, 0.0, "")
+    order: tuple[int, int | float, str] = (0, 0, "")
+
+    size: int = 0
+    """Characters of its spec, as JSON."""
 
     @property
     def digest(self) -> str:
@@ -61,6 +70,8 @@ class Table:
     """By key: the rows that are not."""
     keyless: int = 0
     """Rows whose key cannot be read. It is unknown which objects are theirs, so no row counts as gone."""
+    nameless: tuple[Problem, ...] = ()
+    """The first of them, by their place in the store."""
 
     @property
     def keys(self) -> frozenset[str]:
@@ -73,17 +84,31 @@ def read_table(rows: Iterable[Row], template: Compiled, key: str, order: str | N
     count = keyless = 0
     desired: dict[str, Desired] = {}
     problems: dict[str, Problem] = {}
+    nameless: list[Problem] = []
+    size = 0
     for row in rows:
         count += 1
         value = key_text(row.columns.get(key))
         if value is None:
             keyless += 1
+            if keyless <= _MOST_NAMELESS:
+                nameless.append(_nameless(row, key))
         elif value in desired or value in problems:
             desired.pop(value, None)
             problems[value] = Problem(shown(value), f"the column {key}", "a key that no other row has")
         else:
             _take(row, value, template, order or key, desired, problems)
-    return Table(count, desired, problems, keyless)
+            size += _PER_ROW + len(value) + (desired[value].size if value in desired else 0)
+        if size > LARGEST:
+            raise StoreError(
+                StoreReason.INVALID_DATA, f"the objects of the rows need more than {LARGEST} bytes"
+            )
+    return Table(count, desired, problems, keyless, tuple(nameless))
+
+
+def _nameless(row: Row, key: str) -> Problem:
+    expected = row.unfit.get(key, f"text or an integer of at most {LONGEST_KEY} printable characters")
+    return Problem(f"({row.place or 'a row'})", f"the column {key}", f"{expected}, as the row's key")
 
 
 def _take(
@@ -100,7 +125,8 @@ def _take(
         problems[key] = Problem(shown(key), error.field, error.expected)
         return
     domains = frozenset(domains_in(template.kind, made.spec))
-    desired[key] = Desired(key, made.name, made.labels, made.spec, domains, _rank(row.columns.get(order)))
+    rank = _rank(row.columns.get(order))
+    desired[key] = Desired(key, made.name, made.labels, made.spec, domains, rank, made.size)
 
 
 def settled(table: Table, mine: Mapping[str, Existing]) -> Table:
@@ -199,6 +225,9 @@ def key_text(value: Value) -> str | None:
         if not value.is_integer():
             return None
         value = int(value)
+    if isinstance(value, int) and abs(value) >= 10**LONGEST_KEY:
+        # Python makes no text of many more digits.
+        return None
     text = str(value)
     return text if len(text) <= LONGEST_KEY and text.isprintable() else None
 
@@ -209,11 +238,12 @@ def shown(key: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 
-def _rank(value: Value) -> tuple[int, float, str]:
+def _rank(value: Value) -> tuple[int, int | float, str]:
     """Numbers before text, and rows without a value last."""
     if isinstance(value, int | float):
-        return (0, float(value), "")
-    return (1, 0.0, value) if isinstance(value, str) else (2, 0.0, "")
+        # Python compares them exactly, and a float has no room for a long integer.
+        return (0, value, "")
+    return (1, 0, value) if isinstance(value, str) else (2, 0, "")
 
 
 def digest_of(value: Any, characters: int = 32) -> str:

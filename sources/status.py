@@ -118,10 +118,10 @@ def _degraded(table: Table, plan: Plan) -> Condition:
         return _condition(SourceConditionType.DEGRADED, SourceDegradedReason.REMOVAL_HELD, True, message)
     wrong = len(plan.problems) + table.keyless
     if wrong:
-        first = next(iter(sorted(plan.problems.items())), None)
-        message = f"{wrong} rows have a problem"
-        if first is not None:
-            message += f", such as {first[1].key}: {first[1].field}: expected {first[1].expected}"
+        first = _problems(table, plan)[0]
+        message = (
+            f"{wrong} rows have a problem, such as {first.key}: {first.field}: expected {first.expected}"
+        )
         return _condition(SourceConditionType.DEGRADED, SourceDegradedReason.ROWS_INVALID, True, message)
     return _condition(SourceConditionType.DEGRADED, SourceDegradedReason.AS_EXPECTED, False)
 
@@ -133,12 +133,17 @@ def _fields(table: Table, plan: Plan) -> Mapping[str, Any]:
         "invalid": len(plan.problems) + table.keyless,
         "gone": len(plan.gone),
         "waiting": plan.waiting,
-        "problems": [_problem(each) for _, each in sorted(plan.problems.items())[:_MOST]] or None,
+        "problems": [_problem(each) for each in _problems(table, plan)[:_MOST]] or None,
         "goneNames": list(plan.gone[:_MOST]) or None,
         "removal": None
         if removal is None
         else {"count": len(removal.names), "names": list(removal.names[:_MOST]), "token": removal.token},
     }
+
+
+def _problems(table: Table, plan: Plan) -> list[Problem]:
+    """By key; rows without one last."""
+    return [*(each for _, each in sorted(plan.problems.items())), *table.nameless]
 
 
 def _problem(problem: Problem) -> dict[str, str]:

@@ -20,8 +20,8 @@ from apis.schema import without_nulls
 from apis.tenantsource import COLUMN_PATTERN, Template, TemplateKind
 from edgetenants_runtime.api.model import ApiModel
 from sources.names import label_value, object_name
-from sources.objects import OWN_PREFIX
 from sources.stores.store import Row, Value
+from sources.stores.values import parsed, row_of
 
 __all__ = ["KINDS", "Compiled", "InvalidRow", "InvalidTemplate", "Rendered", "compile_template"]
 
@@ -33,8 +33,15 @@ KINDS: Final[Mapping[TemplateKind, Kind]] = {
 }
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _COLUMN: Final = re.compile(COLUMN_PATTERN.strip("^$"))
+_LABEL_KEY: Final = re.compile(
+    r"((?=[^/]{1,253}/)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+)
+_RESERVED: Final = ("edgetenants.io", "crossplane.io", "kubernetes.io", "k8s.io")
+"""Others read such labels as their own: whose composite an object is, who manages it, what may prune it."""
 _DEEPEST: Final = 32
 """Levels of a template, and of a row's overrides."""
+_LONG_NUMBER: Final = re.compile("[0-9]{19}")
 _LARGEST: Final = 128 * 1024
 """Characters of an object's spec as JSON. etcd refuses objects of more than 1.5 MB."""
 
@@ -58,6 +65,8 @@ class Rendered:
     name: str
     labels: Mapping[str, str]
     spec: Mapping[str, Any]
+    size: int
+    """Characters of the spec, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +124,10 @@ class Compiled:
         }
         # The API server drops nulls.
         spec = without_nulls(self._overridden(self._filled(self.spec, row, ()), row))
-        self._check(spec)
+        size = self._check(spec)
         if not name:
             raise InvalidRow("metadata.name", "a name that is not empty")
-        return Rendered(object_name(name), labels, spec)
+        return Rendered(object_name(name), labels, spec, size)
 
     def _filled(self, node: Any, row: Row, at: Location) -> Any:
         if isinstance(node, Mapping):
@@ -128,44 +137,52 @@ class Compiled:
         if not isinstance(node, _Text):
             return node
         if node.whole:
-            return self._value(node.whole, row, _path(at))
-        return self._text(node, row, _path(at))
+            return self._value(node.whole, row, at)
+        return self._text(node, row, at)
 
-    def _text(self, text: _Text, row: Row, field: str) -> str:
+    def _text(self, text: _Text, row: Row, field: str | Location) -> str:
         return "".join(
             part if isinstance(part, str) else _as_text(self._value(part, row, field), part, field)
             for part in text.parts
         )
 
-    def _value(self, column: _Column, row: Row, field: str) -> Value:
+    def _value(self, column: _Column, row: Row, field: str | Location) -> Value:
+        _refuse_unfit(column.name, row, field)
         value = row.columns.get(column.name)
         if value is None:
             value = self.defaults.get(column.name)
         if value is None:
-            raise InvalidRow(field, f"a value in the column {column.name}, which has no default")
+            expected = f"a value in the column {column.name}, which has no default"
+            raise InvalidRow(_named(field), expected)
         return value
 
     def _overridden(self, spec: Any, row: Row) -> Any:
         if self.overrides is None:
             return spec
         field = f"the column {self.overrides}"
+        _refuse_unfit(self.overrides, row, field)
         wanted = _as_object(row.columns.get(self.overrides), field)
         for location in _leaves(wanted):
             if not any(location[: len(path)] == path for path in self.allowed):
                 raise InvalidRow(field, "only fields that template.overrides.allow has")
         return _merged(spec, wanted)
 
-    def _check(self, spec: Any) -> None:
+    def _check(self, spec: Any) -> int:
+        """The characters of the spec as JSON. Raises InvalidRow."""
         found = errors.findings(_model(self.kind), spec, "spec")
         if found:
             first = found[0]
             raise InvalidRow(_path(self._shown(first.location)), first.expected)
-        try:
-            size = len(json.dumps(spec))
-        except ValueError as error:
-            raise InvalidRow("spec", "values that JSON has") from error
-        if size > _LARGEST:
+        text = json.dumps(spec)
+        if len(text) > _LARGEST:
             raise InvalidRow("spec", f"at most {_LARGEST} characters as JSON")
+        if _LONG_NUMBER.search(text):
+            at = next((at for at, value in _values(spec, ()) if _is_long(value)), None)
+            if at is not None:
+                raise InvalidRow(
+                    _path(self._shown(at)), "an integer of at most 64 bits, or the number as text"
+                )
+        return len(text)
 
     def _shown(self, location: Location) -> Location:
         """The part of a location that is the template's: names below it may be the row's values."""
@@ -185,15 +202,15 @@ def compile_template(template: Template) -> Compiled:
     spec = _parsed(template.spec, "template.spec", problems)
     name = _string(template.name, "template.name", problems)
     labels = {k: _string(v, f"template.labels[{k}]", problems) for k, v in template.labels.items()}
-    problems += [
-        f"template.labels: expected no label with {OWN_PREFIX}, got {key}"
-        for key in template.labels
-        if key.startswith(OWN_PREFIX)
-    ]
+    problems += [why for key in template.labels for why in _label_problems(key)]
     problems += [
         f"template.defaults: expected the name of a column, got {errors.shown(key)}"
         for key in template.defaults
         if not _COLUMN.fullmatch(key)
+    ]
+    problems += [
+        f"template.defaults.{column}: expected {expected}"
+        for column, expected in row_of(template.defaults.items(), "").unfit.items()
     ]
     if name.fixed is not None and not problems:
         problems.append("template.name: expected a placeholder such as {id}, as each row needs its own name")
@@ -214,6 +231,14 @@ def compile_template(template: Template) -> Compiled:
         overrides.column if overrides else None,
         tuple(tuple(path.split(".")) for path in overrides.allow) if overrides else (),
     )
+
+
+def _label_problems(key: str) -> Iterator[str]:
+    if not _LABEL_KEY.fullmatch(key):
+        yield f"template.labels: expected the name of a label, got {errors.shown(key)}"
+    domain = key.rpartition("/")[0]
+    if any(domain == each or domain.endswith(f".{each}") for each in _RESERVED):
+        yield f"template.labels: expected no label of {', '.join(_RESERVED)}, got {errors.shown(key)}"
 
 
 def _misfits(kind: Kind, spec: Any, holes: frozenset[Location]) -> list[str]:
@@ -286,27 +311,51 @@ def _string(text: str, path: str, problems: list[str]) -> _Text:
     return _Text(tuple(part for part in parts if part))
 
 
-def _as_text(value: Value, column: _Column, field: str) -> str:
+def _as_text(value: Value, column: _Column, field: str | Location) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict) or value is None:
-        raise InvalidRow(field, f"text, a number or a boolean in the column {column.name}")
+        raise InvalidRow(_named(field), f"text, a number or a boolean in the column {column.name}")
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def _refuse_unfit(column: str, row: Row, field: str | Location) -> None:
+    if column in row.unfit:
+        raise InvalidRow(_named(field), f"{row.unfit[column]}, in the column {column}")
 
 
 def _as_object(value: Value, field: str) -> Mapping[str, Any]:
     if value is None or value == "":
         return {}
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise InvalidRow(field, "a JSON object") from error
+        read = row_of([(field, _json(value, field))], "")
+        for expected in read.unfit.values():
+            raise InvalidRow(field, expected)
+        value = read.columns[field]
     if not isinstance(value, dict):
         raise InvalidRow(field, "a JSON object")
     return value
+
+
+def _json(text: str, field: str) -> object:
+    try:
+        return parsed(text)
+    except ValueError:
+        # Without the cause: it has the text.
+        raise InvalidRow(field, "a JSON object") from None
+
+
+def _values(node: Any, at: Location) -> Iterator[tuple[Location, Any]]:
+    items = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield (*at, key), value
+        yield from _values(value, (*at, key))
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _leaves(node: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -336,3 +385,8 @@ def _model(kind: Kind) -> type[ApiModel]:
 
 def _path(location: Location) -> str:
     return ("spec" + "".join(map(errors.step, location))).removeprefix(".")
+
+
+def _named(field: str | Location) -> str:
+    """A path is only made for a message: to make it costs a fifth of a row."""
+    return field if isinstance(field, str) else _path(field)

@@ -17,13 +17,21 @@ from apis.kinds import TENANT_CLAIM, Kind
 from edgetenants_runtime.api.model import Scope
 from edgetenants_runtime.clock import rfc3339
 from edgetenants_runtime.kube.cache import Cache
-from edgetenants_runtime.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, TooLarge
+from edgetenants_runtime.kube.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    NotServed,
+    TooLarge,
+)
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
 from sources.objects import CONFIRMED, GONE, HASH, KEY, OWNER, Existing, manager_of, owner_value
 from sources.plan import Action, Verb
 from sources.rows import Desired
 
-__all__ = ["Objects", "Refused", "Writer", "resource_kind"]
+__all__ = ["Objects", "Refused", "Writer", "refused", "resource_kind"]
 
 JsonObject = dict[str, Any]
 
@@ -58,9 +66,10 @@ class Objects(Protocol):
 class Refused(Exception):  # noqa: N818 - says what happened
     """An object cannot be written as its row asks. Neither text has values of the row."""
 
-    def __init__(self, field: str, expected: str) -> None:
+    def __init__(self, field: str, expected: str, *, of_all: bool = False) -> None:
+        """`of_all`: the same may be true of all objects, such as a right that is missing."""
         super().__init__(f"{field}: expected {expected}")
-        self.field, self.expected = field, expected
+        self.field, self.expected, self.of_all = field, expected, of_all
 
 
 def resource_kind(kind: Kind) -> ResourceKind:
@@ -73,8 +82,8 @@ def resource_kind(kind: Kind) -> ResourceKind:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the objects of one TenantSource. Each method raises Refused for what concerns the one row only,
-    and KubeError for what concerns all."""
+    """Writes the objects of one TenantSource. Each method raises Refused, and nothing else: one object stops
+    no other."""
 
     objects: Objects
     kind: Kind
@@ -88,6 +97,12 @@ class Writer:
     def perform(self, action: Action, now: datetime, token: str) -> None:
         """Do what the action says. `token`: the value of the TenantSource's annotation that confirms a
         removal."""
+        try:
+            self._perform(action, now, token)
+        except KubeError as error:
+            raise refused(error) from error
+
+    def _perform(self, action: Action, now: datetime, token: str) -> None:
         match action:
             case Action(Verb.CREATE, row=Desired() as row):
                 self._create(row)
@@ -106,7 +121,7 @@ class Writer:
             case Action(Verb.SUSPEND, existing=Existing() as existing):
                 self._set_going(existing, _marks(existing), suspend=True)
             case Action(Verb.DELETE, existing=Existing() as existing):
-                self.delete(existing)
+                self._delete(existing)
             case _:
                 raise ValueError(f"incomplete action {action.verb}")
 
@@ -127,10 +142,10 @@ class Writer:
         if uid is not None:
             # Exactly this object, not another one that was created under its name meanwhile.
             metadata["uid"] = uid
-        self._send(row.name, {"metadata": metadata, "spec": dict(row.spec)}, manager_of(self.source))
+        self._store(row.name, {"metadata": metadata, "spec": dict(row.spec)}, manager_of(self.source))
 
     def _restore(self, existing: Existing) -> None:
-        self._send(existing.name, {"metadata": {"uid": existing.managed.uid}}, self._gone_manager)
+        self._store(existing.name, {"metadata": {"uid": existing.managed.uid}}, self._gone_manager)
 
     def _set_going(self, existing: Existing, marks: Mapping[str, str], *, suspend: bool) -> None:
         fields: dict[str, Any] = {"metadata": {"uid": existing.managed.uid, "annotations": dict(marks)}}
@@ -140,12 +155,18 @@ class Writer:
             self._store(existing.name, fields, self._gone_manager)
         except Conflict as error:
             if set(_MANAGERS.findall(error.message)) != {manager_of(self.source)}:
-                raise _refused(error) from error
+                raise
             # The row itself set the field, and it is gone.
             self._store(existing.name, fields, self._gone_manager, force=True)
 
     def delete(self, existing: Existing) -> None:
-        """Delete the object, if it is as it was seen. Raises Refused and KubeError."""
+        """Delete the object, if it is as it was seen. Raises Refused."""
+        try:
+            self._delete(existing)
+        except KubeError as error:
+            raise refused(error) from error
+
+    def _delete(self, existing: Existing) -> None:
         key = self._key(existing.name)
         try:
             stored = Existing(self.kind, self.objects.get(self._resource, key))
@@ -159,19 +180,6 @@ class Writer:
             return
         except Conflict as error:
             raise Refused("metadata", "an object that did not change since the read") from error
-
-    def _send(self, name: str, fields: Mapping[str, Any], manager: str) -> None:
-        try:
-            self._store(name, fields, manager)
-        except (Conflict, Invalid, TooLarge) as error:
-            raise _refused(error) from error
-        except Forbidden as error:
-            if "missing RBAC rule" in str(error):
-                raise
-            # A quota, or an admission policy, whose words may have values of the row.
-            raise Refused(
-                "spec", "an object that the cluster's admission policies and quotas accept"
-            ) from error
 
     def _store(self, name: str, fields: Mapping[str, Any], manager: str, *, force: bool = False) -> None:
         stored = self.objects.apply(self._resource, self._key(name), fields, manager=manager, force=force)
@@ -203,10 +211,34 @@ def _disabled(kind: Kind) -> dict[str, Any]:
     return {"suspended": True} if kind.kind == TENANT_CLAIM.kind else {"forProvider": {"enabled": False}}
 
 
-def _refused(error: KubeError) -> Refused:
-    found = _FIELD.search(error.message)
-    field = found[1] if found else "spec"
+def refused(error: KubeError) -> Refused:
+    """What a write that failed says of its object. Only names of fields and of field managers are from the
+    server: its text may have values of rows, and words of webhooks about other objects."""
     if isinstance(error, Conflict):
         managers = ", ".join(sorted(set(_MANAGERS.findall(error.message)))) or "another client"
-        return Refused(field, f"a field that no other field manager has; {managers} has it")
-    return Refused(field, "a value that the API server accepts")
+        return Refused(_field_in(error), f"a field that no other field manager has; {managers} has it")
+    if isinstance(error, Invalid | TooLarge):
+        return Refused(_field_in(error), "a value that the API server accepts")
+    why = _why_of_all(error)
+    if why:
+        return Refused("metadata", why, of_all=True)
+    if isinstance(error, NotFound):
+        return Refused("metadata", "an object that is still there, and a namespace")
+    expected = "an object that admission policies, webhooks and quotas accept; they answer HTTP"
+    return Refused("spec", f"{expected} {error.code}")
+
+
+def _why_of_all(error: KubeError) -> str:
+    """What may be true of all objects; "" if it is of this one."""
+    if isinstance(error, Forbidden) and "missing RBAC rule" in str(error):
+        return f"the RBAC rule {error.operation.rule}"
+    if isinstance(error, NotServed):
+        return "a kind that the API server has"
+    if not error.transient:
+        return ""
+    return "the API server to take the write" + (f", which answers HTTP {error.code}" if error.code else "")
+
+
+def _field_in(error: KubeError) -> str:
+    found = None if "admission" in error.message else _FIELD.search(error.message)
+    return found[1] if found else "spec"

@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import FrameType
@@ -250,14 +250,22 @@ class Manager:
         self._controllers.append(controller)
         return controller
 
-    def watch(self, kind: ResourceKind, *, annotations: Mapping[str, int] | None = None) -> Informer:
+    def watch(
+        self,
+        kind: ResourceKind,
+        *,
+        annotations: Mapping[str, int] | None = None,
+        labels: Collection[str] = (),
+    ) -> Informer:
         """Keep a cache of a kind that a plain controller writes or reads. It starts with the manager; add
-        handlers before. `annotations`: those that are read, in characters."""
+        handlers before. `annotations`: those that are read, in characters. `labels`: those that are read,
+        also if an object has more than a cache keeps."""
         informer = Informer(
             self._client,
             kind,
             self._rng,
             annotations=annotations or {},
+            first=labels,
             gate=lambda: self._served(kind),
             exists=lambda: self._exists(kind),
         )

@@ -61,6 +61,8 @@ class ScriptedServer:
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.written: list[tuple[str, str, dict[str, str]]] = []
         """Of each write: method, content type and query."""
+        self.bodies: list[bytes] = []
+        """Of each write, as it was sent."""
         self.over = threading.Event()
 
     def queries(self, *, watch: bool) -> list[dict[str, str]]:
@@ -102,7 +104,9 @@ def handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:  # noqa: C9
             return None
 
         def write(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            data = self.rfile.read(int(self.headers["Content-Length"]))
+            script.bodies.append(data)
+            body = json.loads(data)
             path = urlparse(self.path).path
             self.note({}, body)
             query = dict(parse_qsl(urlparse(self.path).query))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from edgetenants_runtime import Managed, SystemClock
 from edgetenants_runtime.kube.cache import ObjectChange
@@ -146,6 +148,24 @@ def test_an_apply_names_its_manager_and_takes_no_field_of_another(api: Any, clie
     api.others[f"PATCH {PATH}"] = 409, {"code": 409, "reason": "Conflict", "message": "Apply failed"}
     with pytest.raises(Conflict):
         client.apply(TOYS, key, fields, manager="me")
+
+
+def test_any_text_can_be_applied(api: Any, client: KubeClient) -> None:
+    """The API server reads an apply as YAML, also if it is JSON."""
+    texts = [chr(code) for code in (*range(0x300), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF, 0x1F600, 0x10FFFF)]
+    texts += ["\\ud83d\\ude00", "\\\x7f"]
+    fields = {"metadata": {}, "spec": {"texts": texts, "\U0001f600\x7f": 1}}
+    client.apply(TOYS, ObjectKey("shop", "a"), fields, manager="me")
+    assert yaml.safe_load(api.bodies[0])["spec"] == fields["spec"]
+    assert json.loads(api.bodies[0])["spec"] == fields["spec"]
+
+
+def test_a_watched_kind_keeps_the_labels_that_are_read(client: KubeClient) -> None:
+    manager = Manager(client, SystemClock(), Settings(stop_seconds=5))
+    informer = manager.watch(TOYS, labels=("z/read",))
+    labels = {f"a{n:03}": "x" for n in range(200)} | {"z/read": "yes"}
+    kept = informer.cache.kept({"metadata": {"name": "a", "labels": labels}})["metadata"]["labels"]
+    assert (kept["z/read"], len(kept)) == ("yes", 100)
 
 
 def test_a_deletion_is_of_one_version(api: Any, client: KubeClient) -> None:

@@ -7,16 +7,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_DEPTH, as_json
+from sources.stores.values import (
+    DIGITS,
+    FINITE,
+    MAX_COLUMNS,
+    NAMES,
+    REPEATED,
+    Unfit,
+    parsed,
+    row_of,
+)
 
 __all__ = ["MAX_BYTES", "MAX_ROWS", "TextStore", "rows_of"]
 
@@ -26,18 +35,36 @@ MAX_ROWS: Final = 50_000
 
 
 class TextStore:
-    """A table in a text. `form` is csv, jsonl or yaml."""
+    """A table in a text. `form` is csv, jsonl or yaml. Two texts with one position are equal."""
 
-    def __init__(self, text: str, form: str) -> None:
-        self._text, self._form = text, form
+    def __init__(self, text: str, form: str, position: str | None = None) -> None:
+        self._text, self._form, self._position = text, form, position
 
     @contextmanager
-    def read(self) -> Iterator[Iterator[Row]]:
+    def read(self) -> Iterator[TextReading]:
         """See `Store`. Raises StoreError."""
-        yield rows_of(self._text, self._form)
+        yield TextReading(self._text, self._form, self._position)
+
+    @contextmanager
+    def read_since(self, position: str) -> Iterator[TextReading | None]:
+        """See `Conditional`. Raises StoreError."""
+        yield None if position == self._position else TextReading(self._text, self._form, self._position)
 
     def close(self) -> None:
         """See `Store`."""
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """The rows of a text."""
+
+    text: str
+    form: str
+    position: str | None
+
+    def __iter__(self) -> Iterator[Row]:
+        """See `rows_of`."""
+        return rows_of(self.text, self.form)
 
 
 def rows_of(text: str, form: str) -> Iterator[Row]:
@@ -96,8 +123,9 @@ def _header(cells: list[str]) -> list[str]:
 
 def _csv_row(header: list[str], cells: list[str], line: int) -> Row:
     if len(cells) != len(header):
-        raise _invalid(f"line {line}: expected {len(header)} values, got {len(cells)}")
-    return Row({name: cell or None for name, cell in zip(header, cells, strict=True)})
+        # Whose cell is missing is unknown, and so is whose row it is.
+        return Row({}, place=f"line {line}")
+    return Row({name: cell or None for name, cell in zip(header, cells, strict=True)}, place=f"line {line}")
 
 
 def _json_lines(text: str) -> Iterator[Row]:
@@ -107,111 +135,115 @@ def _json_lines(text: str) -> Iterator[Row]:
             yield _row(_json(line, number), f"line {number}")
 
 
-def _json(line: str, number: int) -> Any:
+def _json(line: str, number: int) -> object:
     try:
-        return json.loads(line, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        return parsed(line)
     except json.JSONDecodeError as error:
         raise _invalid(f"line {number}, column {error.colno}: expected a JSON object") from None
-    except (ValueError, RecursionError):
-        message = "expected a JSON object without repeated names, NaN, or too many digits or levels"
-        raise _invalid(f"line {number}: {message}") from None
+    except ValueError:
+        raise _invalid(f"line {number}: expected a JSON object") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name is repeated")
-    return found
-
-
-def _no_constant(_: str) -> float:
-    raise ValueError("no JSON")
+def _row(item: object, place: str) -> Row:
+    return row_of(item.items() if isinstance(item, dict) else (), place)
 
 
 def _yaml(text: str) -> Iterator[Row]:
     try:
-        # Only the structure, without values that YAML makes of text, and without aliases: a few lines of
-        # them stand for more than memory holds.
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise _invalid(f"{_place(event.start_mark)}: aliases are not allowed")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        yield from _items(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
         raise _invalid(f"{_place(error.problem_mark)}: expected YAML") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ValueError):
         raise _invalid("expected YAML") from None
-    if not isinstance(node, yaml.SequenceNode):
-        raise _invalid("line 1: expected a YAML list")
-    for item in node.value:
-        yield _row(_plain(item, MAX_DEPTH), _place(item.start_mark))
+
+
+def _items(events: Iterator[Any]) -> Iterator[Row]:
+    """Values are made from the events themselves: a tree of nodes would need fifty times the memory of the
+    text, and a few lines of aliases more than there is."""
+    for expected in (yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.SequenceStartEvent):
+        if not isinstance(next(events), expected):
+            raise _invalid("line 1: expected a YAML list")
+    for event in events:
+        if isinstance(event, yaml.SequenceEndEvent):
+            break
+        yield _row(_node(event, events, _DEEPEST), _place(event.start_mark))
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            raise _invalid(f"{_place(event.start_mark)}: expected one YAML document")
 
 
 def _place(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}" if mark else "line 1"
 
 
-def _plain(node: Any, depth: int) -> Any:
-    if depth < 0:
-        raise _invalid(f"{_place(node.start_mark)}: nested more than {MAX_DEPTH} deep")
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(item, depth - 1) for item in node.value]
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node, depth)
-    return _scalar(node)
+def _node(event: Any, events: Iterator[Any], depth: int) -> object:
+    """The value that begins with this event."""
+    if isinstance(event, yaml.AliasEvent):
+        raise _invalid(f"{_place(event.start_mark)}: aliases are not allowed")
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
+    if depth == 0:
+        # Each further level costs the parser more than the one before.
+        raise _invalid(f"{_place(event.start_mark)}: nested more than {_DEEPEST} deep")
+    found = (_sequence if isinstance(event, yaml.SequenceStartEvent) else _mapping)(events, depth)
+    return found if event.tag is None else _TAGGED
 
 
-def _mapping(node: Any, depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in node.value:
-        name = _plain(key, 0)
-        if not isinstance(name, str):
-            raise _invalid(f"{_place(key.start_mark)}: expected a name that is text; put it in quotes")
-        if name in found:
-            raise _invalid(f"{_place(key.start_mark)}: the name is repeated")
-        found[name] = _plain(value, depth - 1)
+def _sequence(events: Iterator[Any], depth: int) -> list[object]:
+    found: list[object] = []
+    for event in events:
+        if isinstance(event, yaml.SequenceEndEvent):
+            break
+        found.append(_node(event, events, depth - 1))
     return found
 
 
-def _scalar(node: Any) -> Any:
+def _mapping(events: Iterator[Any], depth: int) -> dict[str, object] | Unfit:
+    found: dict[str, object] = {}
+    others = 0
+    for event in events:
+        if isinstance(event, yaml.MappingEndEvent):
+            break
+        name = _node(event, events, depth - 1)
+        value = _node(next(events), events, depth - 1)
+        if isinstance(name, str):
+            found[name] = REPEATED if name in found else value
+        else:
+            others += 1
+    return NAMES if others else found
+
+
+def _scalar(event: Any) -> object:
     """By the core schema of YAML 1.2, so that `no` and a date stay text, as a customer's name would be."""
-    if node.tag == "tag:yaml.org,2002:str" or node.style in ("'", '"', "|", ">"):
-        return node.value
-    if node.tag.removeprefix("tag:yaml.org,2002:") not in _TAGS:
-        raise _invalid(f"{_place(node.start_mark)}: tags are not allowed")
+    if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+        return _TAGGED
+    if event.tag is not None or event.style in ("'", '"', "|", ">"):
+        return event.value
     for pattern, convert in _CORE:
-        if re.fullmatch(pattern, node.value):
-            return _converted(node, convert)
-    return node.value
+        if re.fullmatch(pattern, event.value):
+            return convert(event.value)
+    return event.value
 
 
-def _converted(node: Any, convert: Callable[[str], Any]) -> Any:
+def _integer(digits: str) -> int | Unfit:
     try:
-        value = convert(node.value)
+        return int(digits)
     except ValueError:
-        value = math.nan
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _invalid(f"{_place(node.start_mark)}: the number is not finite, or too long")
-    return value
+        return DIGITS
 
 
-_TAGS: Final = ("bool", "float", "int", "merge", "null", "timestamp", "value")
-"""Of plain values, as PyYAML guesses them."""
-_CORE: Final[tuple[tuple[str, Callable[[str], Any]], ...]] = (
+_TAGGED: Final = Unfit("a value without a tag")
+_DEEPEST: Final = 64
+"""Levels that are parsed at all; a value with more than MAX_DEPTH of them makes its row invalid."""
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CORE: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
     ("|~|null|Null|NULL", lambda _: None),
     ("true|True|TRUE", lambda _: True),
     ("false|False|FALSE", lambda _: False),
-    (r"[-+]?[0-9]+", int),
+    (r"[-+]?[0-9]+", _integer),
     (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", float),
-    (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", lambda _: math.nan),
+    (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", lambda _: FINITE),
 )
-
-
-def _row(item: Any, where: str) -> Row:
-    if not isinstance(item, dict):
-        raise _invalid(f"{where}: expected an object with the names of columns")
-    if len(item) > MAX_COLUMNS:
-        raise _invalid(f"{where}: there are more than {MAX_COLUMNS} columns")
-    return Row({name: as_json(value, where) for name, value in item.items()})
 
 
 def _invalid(message: str) -> StoreError:

@@ -4,14 +4,13 @@ connection goes to the checked address itself, so a name that changes its addres
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
@@ -19,7 +18,8 @@ import urllib3
 
 from edgetenants_runtime.clock import Clock, pause
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, as_json
+from sources.stores.values import MAX_ROWS, parsed, row_of
+from sources.stores.watchdog import Sockets, Watchdog
 
 __all__ = ["Confinement", "HttpStore", "Limits", "Pages", "check_url"]
 
@@ -27,6 +27,9 @@ Network = IPv4Network | IPv6Network
 Resolve = Callable[[str, int], Sequence[str]]
 """The addresses of a name. Raises OSError."""
 _CHUNK: Final = 65_536
+_MOST_PARTS: Final = 1_000_000
+"""Values of a page, as counted by commas and brackets: an empty list takes three bytes of a page, and sixty
+of memory."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Confinement:
     """Where requests may go.
 
     Attributes:
-        hosts: exact names, or suffixes that begin with a dot.
+        hosts: exact names, or suffixes that begin with a dot; each with `:port` if that is not 443.
         networks: networks that are allowed though they are not public, for tests and for private APIs that an
             administrator names.
         plain: allow http.
@@ -92,6 +95,15 @@ def _resolved(host: str, port: int) -> Sequence[str]:
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    pages: Pages
+    allowed: Confinement
+    clock: Clock
+    limits: Limits
+    resolve: Resolve
+
+
 class HttpStore:
     """Keeps no rows: see `read_since`."""
 
@@ -99,8 +111,7 @@ class HttpStore:
         self, pages: Pages, allowed: Confinement, clock: Clock, *, limits: Limits | None = None,
         resolve: Resolve = _resolved,
     ) -> None:  # fmt: skip
-        self._pages, self._allowed, self._clock = pages, allowed, clock
-        self._limits, self._resolve = limits or Limits(), resolve
+        self._asked = _Asked(pages, allowed, clock, limits or Limits(), resolve)
         check_url(pages.url, allowed)
 
     @contextmanager
@@ -121,8 +132,11 @@ class HttpStore:
 
     @contextmanager
     def _reading(self, position: str | None) -> Iterator[HttpReading]:
-        caller = _Caller(self._pages, self._allowed, self._clock, self._limits, self._resolve)
-        yield HttpReading(self._pages, caller, self._limits, position)
+        asked = self._asked
+        deadline = asked.clock.now() + asked.limits.read
+        with closing(Sockets()) as sockets, Watchdog(asked.clock, deadline, sockets.cut) as time:
+            caller = _Caller(asked, sockets, time, deadline)
+            yield HttpReading(asked.pages, caller, asked.limits, position)
 
     def close(self) -> None:
         """Nothing is open between reads."""
@@ -155,7 +169,7 @@ class HttpReading:
                 count += 1
                 if count > self._limits.rows:
                     raise _invalid(f"there are more than {self._limits.rows} rows")
-                yield _row(item, f"page {len(seen)}, row {count}")
+                yield row_of(item.items() if isinstance(item, dict) else (), f"page {len(seen)}, row {count}")
             url = _next(page, self._pages)
             only = page.tag if len(seen) == 1 and url is None else None
             page = None if url is None else self._following(url, seen)
@@ -185,17 +199,10 @@ class _Page:
 class _Caller:
     """Sends the requests of one reading."""
 
-    def __init__(
-        self, pages: Pages, allowed: Confinement, clock: Clock, limits: Limits, resolve: Resolve
-    ) -> None:
-        self._pages, self._allowed, self._clock, self._limits, self._resolve = (
-            pages,
-            allowed,
-            clock,
-            limits,
-            resolve,
-        )
-        self._deadline = clock.now() + limits.read
+    def __init__(self, asked: _Asked, sockets: Sockets, time: Watchdog, deadline: float) -> None:
+        self._pages, self._allowed = asked.pages, asked.allowed
+        self._clock, self._limits, self._resolve = asked.clock, asked.limits, asked.resolve
+        self._sockets, self._time, self._deadline = sockets, time, deadline
         self._got = False
 
     def get(self, url: str, tag: str | None) -> _Page | None:
@@ -234,20 +241,33 @@ class _Caller:
         except (urllib3.exceptions.HTTPError, OSError, ValueError):
             # Their text has the URL, and may have headers.
             pass
+        self._in_time()
         raise StoreError(self._lost(), failed)
+
+    def _in_time(self) -> None:
+        if self._time.fired or self._clock.now() > self._deadline:
+            raise StoreError(StoreReason.INCOMPLETE, "the read took longer than allowed")
 
     def _pool(self, url: str) -> urllib3.HTTPConnectionPool:
         check_url(url, self._allowed)
         parts = urlsplit(url)
-        host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+        host, port = str(parts.hostname), parts.port or _default_port(parts.scheme)
         address = self._address(host, port)
         timeout = urllib3.Timeout(connect=self._limits.connect, read=self._limits.silence)
         if parts.scheme == "http":
-            return urllib3.HTTPConnectionPool(address, port, timeout=timeout)
-        context = ssl.create_default_context(cadata=self._pages.ca)
-        return urllib3.HTTPSConnectionPool(
-            address, port, timeout=timeout, ssl_context=context, server_hostname=host, assert_hostname=host
-        )
+            pool = urllib3.HTTPConnectionPool(address, port, timeout=timeout)
+        else:
+            context = ssl.create_default_context(cadata=self._pages.ca)
+            pool = urllib3.HTTPSConnectionPool(
+                address,
+                port,
+                timeout=timeout,
+                ssl_context=context,
+                server_hostname=host,
+                assert_hostname=host,
+            )
+        pool.ConnectionCls = _held(pool.ConnectionCls, self._sockets)
+        return pool
 
     def _address(self, host: str, port: int) -> str:
         try:
@@ -272,8 +292,9 @@ class _Caller:
             body += chunk
             if len(body) > self._limits.body:
                 raise _invalid(f"a page has more than {self._limits.body} bytes")
-            if self._clock.now() > self._deadline:
-                raise StoreError(StoreReason.INCOMPLETE, "the read took longer than allowed")
+            self._in_time()
+        # A connection that is cut is an end of the body, if it has no length.
+        self._in_time()
         self._got = True
         return _Page(url, _json(bytes(body)), response.headers.get("ETag"), response.headers.get("Link", ""))
 
@@ -293,8 +314,21 @@ class _Caller:
         return StoreReason.INCOMPLETE if self._got else StoreReason.UNREACHABLE
 
 
+def _held(connection: Any, sockets: Sockets) -> Any:
+    class Held(connection):  # type: ignore[misc]
+        """A connection that can be cut from its first byte, also in the handshake."""
+
+        def _new_conn(self) -> socket.socket:
+            found: socket.socket = super()._new_conn()
+            sockets.hold(found.fileno())
+            return found
+
+    return Held
+
+
 _NOT_LISTED: Final = (
-    "the URL's host is not in --allowed-http-hosts of edgetenants-sources, which an administrator sets"
+    "the URL's host is not in --allowed-http-hosts of edgetenants-sources, with its port if that is not 443; "
+    "an administrator sets it"
 )
 _NOT_PUBLIC: Final = (
     "the host's name leads to an address that is neither public nor in --allowed-http-networks of "
@@ -306,7 +340,7 @@ def check_url(url: str, allowed: Confinement) -> None:
     """Refuse a URL that may not be called, whatever it leads to. Raises StoreError."""
     try:
         parts = urlsplit(url)
-        host, _ = (parts.hostname or "").lower(), parts.port
+        host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
         raise StoreError(StoreReason.INVALID_CONFIGURATION, "the URL cannot be parsed") from None
     if parts.scheme != "https" and not (parts.scheme == "http" and allowed.plain):
@@ -314,8 +348,19 @@ def check_url(url: str, allowed: Confinement) -> None:
     if parts.username is not None or parts.fragment or not re.fullmatch(r"[\x21-\x7e]+", url):
         message = "the URL must have no user, no fragment, and only ASCII characters without spaces"
         raise StoreError(StoreReason.INVALID_CONFIGURATION, message)
-    if not any(host == each or (each.startswith(".") and host.endswith(each)) for each in allowed.hosts):
+    if not any(_listed(host, port or _default_port(parts.scheme), each) for each in allowed.hosts):
         raise StoreError(StoreReason.ACCESS_DENIED, _NOT_LISTED)
+
+
+def _default_port(scheme: str) -> int:
+    return _PORT if scheme == "https" else 80
+
+
+def _listed(host: str, port: int, entry: str) -> bool:
+    name, _, listed = entry.partition(":")
+    if port != int(listed or _PORT):
+        return False
+    return host == name or (name.startswith(".") and host.endswith(name))
 
 
 def _allowed(address: str, networks: Sequence[Network]) -> bool:
@@ -326,36 +371,49 @@ def _allowed(address: str, networks: Sequence[Network]) -> bool:
         return False
     if any(found in network for network in networks):
         return True
-    # An IPv6 form of an IPv4 address is judged as both.
-    inner = [each for each in _embedded(found) if each is not None]
-    return all(each.is_global and not each.is_multicast and not each.is_reserved for each in (found, *inner))
+    if isinstance(found, IPv6Address) and found in _NAT64:
+        found = IPv4Address(int(found) & 0xFFFFFFFF)
+    if isinstance(found, IPv6Address) and (found not in _UNICAST or _is_tunnel(found)):
+        return False
+    public = found.is_global and not found.is_multicast and not found.is_reserved
+    return public and not any(found in each for each in _SPECIAL)
 
 
-def _embedded(found: IPv4Address | IPv6Address) -> list[IPv4Address | None]:
-    if isinstance(found, IPv4Address):
-        return []
-    # RFC 6052 (NAT64), RFC 4291 2.5.5.1 (compatible), RFC 4291 2.5.5.2 (mapped), RFC 3056 (6to4)
-    low = IPv4Address(int(found) & 0xFFFFFFFF)
-    translated = int(found) >> 32 in (0x0064FF9B << 64, 0)
-    return [found.ipv4_mapped, found.sixtofour, low if translated else None]
+def _is_tunnel(found: IPv6Address) -> bool:
+    """Its last 32 bits are an IPv4 address, which may be private, and the routes of the rest may lead there
+    (ISATAP, RFC 5214 6.1)."""
+    return int(found) >> 32 & 0xFDFFFFFF == 0x5EFE
 
 
-def _json(body: bytes) -> Any:
+_PORT: Final = 443
+_UNICAST: Final = ip_network("2000::/3")
+_NAT64: Final = ip_network("64:ff9b::/96")
+"""RFC 6052: the IPv4 address in it is what counts."""
+_SPECIAL: Final = tuple(
+    map(
+        ip_network,
+        (
+            "192.0.0.0/24",
+            "192.88.99.0/24",
+            "2001::/23",
+            "2001:db8::/32",
+            "2002::/16",
+            "2620:4f:8000::/48",
+            "3fff::/20",
+        ),
+    )
+)
+"""The registries of special addresses of IANA, where Python's own list is older, or where an address leads to
+another one within it (Teredo, 6to4)."""
+
+
+def _json(body: bytes) -> object:
+    if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_PARTS:
+        raise _invalid(f"a page has more than {_MOST_PARTS} values")
     try:
-        return json.loads(body, object_pairs_hook=_object, parse_constant=_constant)
-    except (ValueError, RecursionError):
-        raise _invalid("a page is not JSON, or an object has two members of one name") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("two members of one name")
-    return found
-
-
-def _constant(_: str) -> float:
-    raise ValueError("no JSON")
+        return parsed(body)
+    except ValueError:
+        raise _invalid("a page is not JSON") from None
 
 
 _ABSENT: Final = object()
@@ -380,14 +438,6 @@ def _items(page: _Page, pointer: str, number: int) -> list[Any]:
         # An error in the body must not look like an empty table.
         raise _invalid(f"page {number} has no list at {pointer or 'its top'}")
     return found
-
-
-def _row(item: Any, where: str) -> Row:
-    if not isinstance(item, dict):
-        raise _invalid(f"{where}: expected an object")
-    if len(item) > MAX_COLUMNS:
-        raise _invalid(f"{where}: there are more than {MAX_COLUMNS} columns")
-    return Row({name: as_json(value, where) for name, value in item.items()})
 
 
 def _next(page: _Page, pages: Pages) -> str | None:

@@ -7,27 +7,58 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
 from typing import Any, Final
 
 import psycopg
 import sqlalchemy as sa
 from psycopg import sql
+from psycopg.adapt import Loader
+from psycopg.types import datetime
+from psycopg.types.json import set_json_loads
 from sqlalchemy.pool import NullPool
 
 from edgetenants_runtime.clock import Clock
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, as_json
+from sources.stores.values import MAX_COLUMNS, MAX_ROWS, Unfit, parsed, row_of
+from sources.stores.watchdog import Sockets, Watchdog
 
-__all__ = ["Address", "Limits", "Listener", "PostgresStore", "Query", "Table", "goes_back"]
+__all__ = [
+    "Address",
+    "Limits",
+    "Listener",
+    "PostgresStore",
+    "Query",
+    "Table",
+    "goes_back",
+    "ignore_environment",
+    "next_batch",
+]
 
 _BATCH: Final = 500
 """Rows of one fetch: what the driver holds in memory."""
+_FIRST_BATCH: Final = 10
+_GROWTH: Final = 5
+_BATCH_BYTES: Final = 4 * 2**20
+_CHECKS: Final = "client_connection_check_interval"
+"""Since PostgreSQL 14: a statement ends if its client is gone."""
+_IDLE: Final = "idle_in_transaction_session_timeout"
+_WHOLE: Final = "transaction_timeout"
+"""Since PostgreSQL 17."""
+_CHECK: Final = 10.0
+"""Seconds."""
+_UNKNOWN_SETTING: Final = ("42704", "22023", "55P02")
+"""SQLSTATE: an older version, or a system of the server that cannot."""
+_CANCEL: Final = 5.0
+"""Real seconds to ask for the end of a statement."""
+_PREFIX: Final = "PG"
 _VERSION: Final = "edgetenants row version"
 _STATE: Final = (
     "select pg_is_in_recovery(), case when pg_is_in_recovery() then pg_last_wal_replay_lsn()"
@@ -121,8 +152,14 @@ class PostgresStore:
         """
         with ExitStack() as open_until_end:
             with _explained(lambda: False):
-                connection = open_until_end.enter_context(self._engine.connect())
-                open_until_end.enter_context(_Watchdog(connection, self._clock, self._limits.read))
+                deadline = self._clock.now() + self._limits.read
+                connection = self._engine.connect()
+                open_until_end.callback(_close, connection)
+                driver: Any = connection.connection.driver_connection
+                sockets = open_until_end.enter_context(closing(Sockets()))
+                sockets.hold(driver.fileno())
+                end = partial(_end, driver, sockets)
+                open_until_end.enter_context(Watchdog(self._clock, deadline, end))
                 reading = self._begun(connection)
             # An error of the caller passes as it is.
             yield reading
@@ -131,9 +168,12 @@ class PostgresStore:
         low = _state(connection)
         connection.rollback()
         connection.exec_driver_sql("set transaction isolation level repeatable read, read only")
-        milliseconds = max(1, int(self._limits.statement * 1000))
-        for setting in ("statement_timeout", "lock_timeout"):
-            connection.exec_driver_sql(f"set local {setting} = {milliseconds}")
+        statement, read = self._limits.statement, self._limits.read
+        for setting, seconds in (("statement_timeout", statement), ("lock_timeout", statement)):
+            connection.exec_driver_sql(_set(setting, seconds))
+        # The server ends what its client left: an open transaction keeps it from removing what is dead.
+        for setting, seconds in ((_CHECKS, _CHECK), (_IDLE, statement + _CHECK), (_WHOLE, read + _CHECK)):
+            _try(connection, _set(setting, seconds))
         # The first statement takes the snapshot, so a state read with it is not older.
         high = _state(connection)
         position = f"{low} {high}" if low and high else None
@@ -156,19 +196,37 @@ class PostgresReading:
     def __iter__(self) -> Iterator[Row]:
         """Yield each row once. Raises StoreError."""
         with _explained(lambda: self.started):
-            options = {
-                "stream_results": True,
-                "max_row_buffer": _BATCH,
-                "yield_per": _BATCH,
-                "no_parameters": True,
-            }
+            options = {"stream_results": True, "no_parameters": True}
             result = self._connection.execution_options(**options).exec_driver_sql(self._statement)
             names = _names(result)
-            for number, cells in enumerate(result, 1):
+            for number, cells in enumerate(_fetched(result), 1):
                 self.started = True
                 if number > self._limit:
                     raise StoreError(StoreReason.INVALID_DATA, f"there are more than {self._limit} rows")
                 yield _row(names, cells, number)
+
+
+def _fetched(result: sa.CursorResult[Any]) -> Iterator[Sequence[object]]:
+    """The rows, in batches that shrink if rows are large."""
+    batch = _FIRST_BATCH
+    while rows := result.fetchmany(batch):
+        batch = next_batch(batch, len(rows), _bytes_of(result.cursor))
+        yield from rows
+
+
+def _bytes_of(cursor: Any) -> int:
+    """The bytes of the last batch. None: there is no further one."""
+    found = cursor and cursor.pgresult
+    if not found:
+        return 0
+    cells = product(range(found.ntuples), range(found.nfields))
+    return sum(len(found.get_value(row, column) or b"") for row, column in cells)
+
+
+def next_batch(before: int, rows: int, size: int) -> int:
+    """How many rows to fetch after a batch of `rows` with `size` bytes."""
+    fitting = _BATCH_BYTES * rows // max(size, 1)
+    return max(1, min(fitting, before * _GROWTH, _BATCH))
 
 
 def goes_back(position: str, before: str) -> bool:
@@ -180,6 +238,21 @@ def goes_back(position: str, before: str) -> bool:
     twice within milliseconds.
     """
     return int(position.split(maxsplit=1)[0], 16) < int(before.split()[1], 16)
+
+
+def _set(setting: str, seconds: float) -> str:
+    """For this transaction only: a pooler may give the connection to others."""
+    return f"set local {setting} = {max(1, int(seconds * 1000))}"
+
+
+def _try(connection: sa.Connection, statement: str) -> None:
+    connection.exec_driver_sql("savepoint setting")
+    try:
+        connection.exec_driver_sql(statement)
+    except sa.exc.DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) not in _UNKNOWN_SETTING:
+            raise
+        connection.exec_driver_sql("rollback to savepoint setting")
 
 
 def _state(connection: sa.Connection) -> str | None:
@@ -236,16 +309,69 @@ def _names(result: sa.CursorResult[Any]) -> list[str]:
 
 
 def _row(names: list[str], cells: Sequence[object], number: int) -> Row:
-    columns = {
-        name: as_json(cell, f"row {number}, column {name}") for name, cell in zip(names, cells, strict=True)
-    }
-    version = columns.pop(_VERSION, None)
-    return Row(columns, None if version is None else str(version))
+    version = str(cells[-1]) if names[-1] == _VERSION else None
+    shown = zip(names, cells, strict=True) if version is None else zip(names[:-1], cells[:-1], strict=True)
+    return row_of(shown, f"row {number}", version)
+
+
+def ignore_environment() -> None:
+    """Forget the process's own PGHOSTADDR, PGOPTIONS, PGSERVICE, PGTZ and the like: they are for people at a
+    terminal, and libpq reads some of them whatever it is told."""
+    for name in [each for each in os.environ if each.startswith(_PREFIX)]:
+        os.environ.pop(name, None)
+
+
+def _close(connection: sa.Connection) -> None:
+    """It is read only: what became of it is known before."""
+    with suppress(psycopg.Error, sa.exc.SQLAlchemyError, OSError):
+        connection.close()
+
+
+def _end(driver: Any, sockets: Sockets) -> None:
+    """End the statement on the server, then the connection: without the first, the server would compute on,
+    and not notice for as long as it sends nothing."""
+    with suppress(psycopg.Error, OSError):
+        driver.cancel_safe(timeout=_CANCEL)
+    sockets.cut()
+
+
+def _lenient(loader: type[Loader]) -> type[Loader]:
+    class Lenient(loader):  # type: ignore[valid-type, misc]
+        """Returns what stands for a value that Python does not have, so that one row fails, not all."""
+
+        def load(self, data: Any) -> Any:
+            try:
+                return super().load(data)
+            except (psycopg.DataError, ValueError):
+                return _NO_TIME
+
+    return Lenient
+
+
+_NO_TIME: Final = Unfit("a time in the years 1 to 9999")
+_TIMES: Final = {
+    "date": _lenient(datetime.DateLoader),
+    "time": _lenient(datetime.TimeLoader),
+    "timetz": _lenient(datetime.TimetzLoader),
+    "timestamp": _lenient(datetime.TimestampLoader),
+    "timestamptz": _lenient(datetime.TimestamptzLoader),
+    "interval": _lenient(datetime.IntervalLoader),
+}
 
 
 def _connected(address: Address, limits: Limits) -> psycopg.Connection[Any]:
-    with _authorities(address) as authorities:
-        return psycopg.connect(
+    connection = _connection(address, limits)
+    for name, loader in _TIMES.items():
+        connection.adapters.register_loader(name, loader)
+    set_json_loads(parsed, connection)
+    return connection
+
+
+def _connection(address: Address, limits: Limits) -> psycopg.Connection[Any]:
+    ignore_environment()
+    with ExitStack() as open_until_end:
+        authorities = open_until_end.enter_context(_authorities(address))
+        connection = psycopg.connect(
             host=address.host, port=address.port, dbname=address.database, user=address.user,
             password=address.password, connect_timeout=limits.connect,
             sslmode="prefer" if address.plain else "verify-full", sslrootcert=authorities,
@@ -256,11 +382,14 @@ def _connected(address: Address, limits: Limits) -> psycopg.Connection[Any]:
             keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
             tcp_user_timeout=60_000,
         )  # fmt: skip
+        # What cancels a statement is another connection, which reads the file too.
+        weakref.finalize(connection, open_until_end.pop_all().close)
+        return connection
 
 
 @contextmanager
 def _authorities(address: Address) -> Iterator[str]:
-    """libpq reads them from a file, while it connects."""
+    """libpq reads them from a file, while it connects or cancels."""
     if address.plain:
         yield os.devnull
     elif address.ca is None:
@@ -327,36 +456,6 @@ def _explanation(error: BaseException, *, begun: bool) -> StoreError:
         if re.search(pattern, str(cause)):
             return StoreError(reason, message)
     return StoreError(StoreReason.UNREACHABLE, "the database does not answer")
-
-
-class _Watchdog:
-    """Cuts the connection when the read's time is over: a server that hangs keeps the driver waiting."""
-
-    def __init__(self, connection: sa.Connection, clock: Clock, seconds: float) -> None:
-        driver: Any = connection.connection.driver_connection
-        self._socket = socket.socket(fileno=os.dup(driver.fileno()))
-        self._clock, self._deadline = clock, clock.now() + seconds
-        self._changed, self._over = threading.Condition(), False
-        self._thread = threading.Thread(target=self._run, name="postgresql-watchdog", daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
-        self._thread.join()
-        self._socket.close()
-
-    def _run(self) -> None:
-        with self._changed:
-            while not self._over and self._clock.now() < self._deadline:
-                self._clock.wait(self._changed, self._deadline)
-            if self._over:
-                return
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class Listener:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 __all__ = ["Conditional", "Positioned", "Reading", "Row", "Store", "StoreError", "StoreReason", "Value"]
 
@@ -36,6 +36,10 @@ class Row:
     columns: Mapping[str, Value]
     version: str | None = None
     """The store's own version of the row, for later write-back."""
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    """Columns whose value has no exact form in JSON: what was expected instead. `columns` lacks them."""
+    place: str = ""
+    """Where it is in the store, such as `line 3`, for messages about a row without a key."""
 
 
 class StoreError(Exception):
@@ -64,6 +68,7 @@ class Store(Protocol):
         ...
 
 
+@runtime_checkable
 class Positioned(Reading, Protocol):
     """A reading that knows which state of the store it reads."""
 
@@ -74,6 +79,7 @@ class Positioned(Reading, Protocol):
         ...
 
 
+@runtime_checkable
 class Conditional(Store, Protocol):
     """A store that can say cheaply that nothing changed."""
 

@@ -51,6 +51,7 @@ from tests.mutants.runtime_pages import RUNTIME_PAGES
 from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
 from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_EDITED_LEASES, RUNTIME_SHARDS
 from tests.mutants.sources import SOURCES
+from tests.mutants.sources_availability import SOURCES_AVAILABILITY
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ TARGETS: Mapping[str, Target] = {
         ".",
         "sources",
         "tests",
-        SOURCES,
+        (*SOURCES, *SOURCES_AVAILABILITY),
         beside=(*_APIS, *_RUNTIME),
     ),
     "function": Target(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +31,9 @@ JsonObject = dict[str, Any]
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
-"""JSON is YAML."""
+"""JSON is YAML, but for some characters: see `_as_yaml`."""
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that YAML's readers refuse, or take for a line break, if they are no escapes (YAML 1.1, 5.1)."""
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _ACCESS_REVIEW = ResourceKind(
@@ -299,7 +303,7 @@ class KubeClient:
         sent = self.server_time.sent()
         try:
             timeout = request.timeout or self._timeout
-            answer = self._api.call_api(*prepared[:3], request.body, _request_timeout=timeout)
+            answer = self._api.call_api(*prepared[:3], _body(request), _request_timeout=timeout)
         except (HTTPError, OSError, library.ApiException) as error:
             self._answered(request.method, 0)
             raise KubeError(request.operation, 0, why(error)) from error
@@ -317,6 +321,19 @@ class KubeClient:
         if isinstance(error, Forbidden):
             self._refused[what] = str(error)
         raise error
+
+
+def _body(request: _Request) -> Mapping[str, Any] | bytes | None:
+    if request.content != _APPLY_PATCH or request.body is None:
+        return request.body
+    return _as_yaml(request.body)
+
+
+def _as_yaml(body: Mapping[str, Any]) -> bytes:
+    """JSON that is YAML too. In YAML, escapes have no pairs: `\\ud83d\\ude00` is two halves of a character to
+    it, and the API server refuses the object. So a character stands for itself where it can."""
+    text = json.dumps(body, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def _parsed(request: _Request, data: bytes) -> JsonObject:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import ssl
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
@@ -14,7 +16,8 @@ from ipaddress import ip_network
 import pytest
 import trustme
 
-from edgetenants_runtime.clock import SystemClock
+from edgetenants_runtime.clock import FakeClock, SystemClock
+from sources.stores import http
 from sources.stores.http import Confinement, HttpStore, Limits, Pages
 from sources.stores.store import StoreError, StoreReason
 
@@ -35,7 +38,7 @@ class Api:
         self, path="/a", allowed=None, limits=None, resolve=lambda host, port: ["127.0.0.1"], **changes
     ):
         pages = Pages(f"https://api.example:{self.port}{path}", headers={"Authorization": SECRET}, ca=self.ca)
-        allowed = allowed or Confinement(["api.example"], [LOOPBACK])
+        allowed = allowed or Confinement([f"api.example:{self.port}"], [LOOPBACK])
         limits = limits or Limits(connect=2, silence=2)
         return HttpStore(replace(pages, **changes), allowed, SystemClock(), limits=limits, resolve=resolve)
 
@@ -121,11 +124,25 @@ def test_pages_by_link_url_and_cursor(api):
 def test_an_empty_list_is_complete_and_no_list_is_an_error(api):
     api.put("/a", [])
     assert rows(api.store()) == []
-    for number, body in enumerate(
-        ({"error": CANARY}, "x", None, [1], b"{", b'[{"a":1,"a":2}]', b'[{"a":NaN}]')
-    ):
+    for number, body in enumerate(({"error": CANARY}, "x", None, b"{", b'{"a":[],"a":[]}', b"[" * 100_000)):
         api.put(f"/{number}", body)
         assert failure(api.store(f"/{number}")) == StoreReason.INVALID_DATA
+
+
+def test_a_value_without_an_exact_form_concerns_its_own_row_only(api):
+    deep = "[" * 5000 + "]" * 5000
+    bad = f'{{"key": "b", "n": NaN, "m": {deep}, "o": 1, "o": 2, "p": {"9" * 5000}, "q": 3}}'
+    api.put("/a", f'[{{"key": "a"}}, {bad}, ["{CANARY}"], {{"key": "c"}}]'.encode())
+    with api.store().read() as reading:
+        first, bad, damaged, last = reading
+    assert (first.columns, damaged.columns, last.columns) == ({"key": "a"}, {}, {"key": "c"})
+    assert (bad.columns, sorted(bad.unfit)) == ({"key": "b", "q": 3}, ["m", "n", "o", "p"])
+    assert damaged.place == "page 1, row 3"
+
+
+def test_a_page_has_a_bound_of_values_too(api):
+    api.put("/a", b"[" + b"[]," * 999_999 + b"[]]")
+    assert failure(api.store()) == StoreReason.INVALID_DATA
 
 
 def test_a_missing_next_is_an_error(api):
@@ -208,7 +225,10 @@ def test_redirects_and_other_origins_are_refused(api):
     api.put("/a", "", 302, Location="/b")
     assert failure(api.store()) == StoreReason.INVALID_CONFIGURATION
     api.put("/b", SIX, Link="<https://other.example/>; rel=next")
-    assert failure(api.store("/b", Confinement([".example"], [LOOPBACK]))) == StoreReason.INVALID_DATA
+    assert (
+        failure(api.store("/b", Confinement([f".example:{api.port}"], [LOOPBACK])))
+        == StoreReason.INVALID_DATA
+    )
     assert len(api.requests) == 2
 
 
@@ -220,15 +240,85 @@ def test_redirects_and_other_origins_are_refused(api):
         "::1", "::", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "ff02::1",
         "::ffff:127.0.0.1", "::ffff:169.254.169.254",
         "64:ff9b::a9fe:a9fe", "::127.0.0.1", "2002:7f00:1::", "not-an-address",
+        "fec0::1", "192.88.99.1", "192.0.0.8", "3fff::1", "2620:4f:8000::1", "2001:0:a9fe:a9fe::1",
+        "2606:4700::5efe:a00:1", "2606:4700::200:5efe:a00:1", "64:ff9b:1::a00:1", "::ffff:8.8.8.8", "4000::1",
+        "2002:808:808::1", "100::1", "5f00::1", "2001:db8::1",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_public_are_never_called(api, address):
     api.put("/a", SIX)
-    allowed = Confinement(["api.example"])
+    allowed = Confinement([f"api.example:{api.port}"])
     assert failure(api.store(allowed=allowed, resolve=lambda *_: [address])) == StoreReason.ACCESS_DENIED
     both = ["8.8.8.8", address]
     assert failure(api.store(allowed=allowed, resolve=lambda *_: both)) == StoreReason.ACCESS_DENIED
     assert not api.requests
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "2a00:1450::5eff:a00:1"]
+)
+def test_addresses_that_are_public(address):
+    assert http._allowed(address, ())
+
+
+def test_a_port_must_be_listed(api):
+    api.put("/a", SIX)
+    for entry in ("api.example", f"api.example:{api.port + 1}", f".api.example:{api.port}"):
+        with pytest.raises(StoreError) as caught:
+            api.store(allowed=Confinement([entry], [LOOPBACK]))
+        assert caught.value.reason == StoreReason.ACCESS_DENIED
+    assert not api.requests
+    assert rows(api.store(allowed=Confinement([f"api.example:{api.port}"], [LOOPBACK]))) == SIX
+
+
+@contextmanager
+def dripping(*beginnings):
+    """A server that sends each beginning at once, and then a byte now and then."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as held:
+
+        def serve():
+            for begin in beginnings:
+                connection, _ = listening.accept()
+                held.enter_context(connection)
+                connection.recv(4096)
+                connection.sendall(begin)
+                with suppress(OSError):
+                    for _ in range(400):
+                        connection.sendall(b" ")
+                        time.sleep(0.05)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+HANDSHAKE = b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        HEAD + b"Content-Length: 100000\r\n\r\n[",
+        HEAD + b"\r\n[]",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n4000\r\n[",
+        HEAD + b"X-Long: ",
+        b"HTTP/1.1 200 ",
+        HANDSHAKE,
+    ],
+)
+def test_a_server_that_drips_has_the_time_of_the_read_only(begin):
+    clock = FakeClock()
+    with dripping(begin) as port:
+        scheme = "https" if begin is HANDSHAKE else "http"
+        allowed = Confinement([f"api.example:{port}"], [LOOPBACK], plain=True)
+        limits = Limits(read=30, silence=20)
+        pages = Pages(f"{scheme}://api.example:{port}/")
+        store = HttpStore(pages, allowed, clock, limits=limits, resolve=lambda *_: ["127.0.0.1"])
+        timer = threading.Timer(0.3, clock.advance, [31])
+        timer.start()
+        began = time.monotonic()
+        assert failure(store) == StoreReason.INCOMPLETE
+        assert time.monotonic() - began < 5
 
 
 def test_the_name_is_resolved_once_for_a_request(api):
@@ -250,11 +340,13 @@ def test_the_name_is_resolved_once_for_a_request(api):
         ("https://badapi.example/", StoreReason.ACCESS_DENIED),
         ("https://api.example.evil/", StoreReason.ACCESS_DENIED),
         ("https://127.0.0.1/", StoreReason.ACCESS_DENIED),
+        ("https://api.example:22/", StoreReason.ACCESS_DENIED),
+        ("https://sub.wide.example/", StoreReason.ACCESS_DENIED),
     ],
 )
 def test_urls_that_are_refused(url, reason):
     with pytest.raises(StoreError) as caught:
-        HttpStore(Pages(url), Confinement(["api.example"]), SystemClock())
+        HttpStore(Pages(url), Confinement(["api.example", ".wide.example:8443"]), SystemClock())
     assert caught.value.reason == reason
     assert "canary" not in str(caught.value)
 

@@ -124,10 +124,12 @@ def test_an_api_gets_the_token(tmp_path):
         api.put("/customers", {"data": [{"id": "a"}], "after": "1"})
         api.put("/customers?cursor=1", {"data": [{"id": "b"}], "after": None})
         secrets = Secrets(token=f"Bearer {CANARY}\r\n", ca=api.ca)
-        found = rows(opener(secrets.get, SystemClock(), LOCAL)("shop", http(api.port)))
+        hosts = (f"localhost:{api.port}",)
+        local = Allowed(http=Confinement(hosts, [ip_network("127.0.0.0/8")]))
+        found = rows(opener(secrets.get, SystemClock(), local)("shop", http(api.port)))
         assert found == [{"id": "a"}, {"id": "b"}]
         assert {headers["Authorization"] for _, headers in api.requests} == {f"Bearer {CANARY}"}
-        private = Allowed(http=Confinement(("localhost",)))
+        private = Allowed(http=Confinement(hosts))
         error = failure(secrets, http(api.port), private)
         assert error.reason == StoreReason.ACCESS_DENIED
         assert "--allowed-http-networks" in error.message

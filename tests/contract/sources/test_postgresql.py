@@ -114,15 +114,43 @@ def test_an_enum_becomes_text(database, table):
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "expected"),
     [
-        "'NaN'::numeric", "'infinity'::float8", "0.1234567890123456789012345::numeric", "interval '1 day'",
-        "'infinity'::timestamptz", "int4range(1, 5)", "'[' || repeat('[', 20) || repeat(']', 20) || ']'",
+        ("'NaN'::numeric", "a finite number"),
+        ("'infinity'::float8", "a finite number"),
+        ("0.1234567890123456789012345::numeric", "a number with fewer digits"),
+        ("('1' || repeat('0', 5000))::numeric", "a number with fewer digits"),
+        ("interval '1 day'", "a value that JSON has, not one of type timedelta"),
+        ("'infinity'::timestamptz", "a time in the years 1 to 9999"),
+        ("'infinity'::timestamp", "a time in the years 1 to 9999"),
+        ("'0044-03-15 BC'::date", "a time in the years 1 to 9999"),
+        ("array['2026-01-01'::date, '10000-01-01'::date]", "a time in the years 1 to 9999"),
+        ("time '24:00'", "a time in the years 1 to 9999"),
+        ("int4range(1, 5)", "a value that JSON has, not one of type Range"),
+        ("('[' || repeat('[', 20) || repeat(']', 20) || ']')::jsonb", "lists and objects"),
+        ("('[' || repeat('[', 3000) || repeat(']', 3000) || ']')::jsonb", "lists and objects"),
+        ("('[1' || repeat('0', 5000) || ']')::jsonb", "a number with fewer digits"),
+        ("""'{"a": 1, "a": 2}'::json""", "names that are not repeated"),
     ],
-)  # fmt: skip
-def test_a_value_without_an_exact_form_is_told(database, table, value):
-    value = f"({value})::jsonb" if "repeat" in value else value
-    assert failure(store(database, Query(f"select 'k' as key, {value} as value"))) == StoreReason.INVALID_DATA
+)
+def test_a_value_without_an_exact_form_concerns_its_own_row_only(database, table, value, expected):
+    query = Query(
+        f"select n::text as key, case when n = 1 then {value} end as value from generate_series(1, 2) n"
+    )
+    with store(database, query).read() as reading:
+        bad, good = reading
+    assert bad.columns == {"key": "1"}
+    assert bad.unfit["value"].startswith(expected)
+    assert good.columns == {"key": "2", "value": None}
+
+
+def test_a_time_after_the_batch_of_a_bad_one_is_read(database, table):
+    day = "case when n = 700 then 'infinity' else date '2026-01-01' + n end as day"
+    query = Query(f"select n::text as key, {day} from generate_series(1, 1500) n")
+    with PostgresStore(database.address, query, SystemClock()).read() as reading:
+        found = list(reading)
+    assert [row.columns["key"] for row in found if row.unfit] == ["700"]
+    assert found[1].columns["day"] == "2026-01-03"
 
 
 def test_what_the_database_says_of_a_value_is_not_shown(database, table):
@@ -280,6 +308,89 @@ def test_a_reading_has_its_time(database, table):
         timer.start()
         with pytest.raises(StoreError):
             list(reading)
+
+
+def backends(database):
+    return len(database.run("select pid from pg_stat_activity where usename = 'reader' and state = 'active'"))
+
+
+def test_a_query_that_is_cut_ends_on_the_server(database, table):
+    clock = FakeClock()
+    with store(database, table, Limits(read=30), clock).read() as reading:
+        reading._statement = "select 'k' as key, pg_sleep(20)::text"
+        timer = threading.Timer(0.5, clock.advance, [31])
+        timer.start()
+        with pytest.raises(StoreError):
+            list(reading)
+        end = time.monotonic() + 5
+        while backends(database) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not backends(database)
+
+
+def test_the_server_ends_what_its_client_left(database, table):
+    settings = Query(
+        "select name as key, setting from pg_settings where name in ('client_connection_check_interval',"
+        " 'idle_in_transaction_session_timeout', 'transaction_timeout')"
+    )
+    found = {row["key"]: row["setting"] for row in rows(store(database, settings, Limits(read=100)))}
+    assert found["client_connection_check_interval"] == "10000"
+    assert found["idle_in_transaction_session_timeout"] == "70000"
+    assert found.get("transaction_timeout", "110000") == "110000"
+
+
+def test_nothing_is_set_for_other_clients_of_the_connection_after_the_read(database, table):
+    opened = store(database, table, Limits(read=100, statement=50))
+    connection = opened._engine.connect()
+    with connection:
+        opened._begun(connection)
+        shown = [
+            connection.exec_driver_sql(f"show {name}").scalar_one()
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout")
+        ]
+        connection.rollback()
+        after = [
+            connection.exec_driver_sql(f"show {name}").scalar_one()
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout")
+        ]
+    assert shown == ["50s", "1min"]
+    assert after == ["0", "0"]
+
+
+def test_the_environment_of_the_process_is_ignored(database, table, monkeypatch):
+    hostile = {
+        "PGHOSTADDR": "203.0.113.1", "PGSERVICE": "absent", "PGSERVICEFILE": "/dev/null",
+        "PGTZ": "Asia/Tokyo",
+        "PGOPTIONS": "-c statement_timeout=1", "PGSSLMODE": "disable", "PGDATESTYLE": "German",
+        "PGREQUIREAUTH": "none", "PGCHANNELBINDING": "require", "PGTARGETSESSIONATTRS": "standby",
+        "PGSSLNEGOTIATION": "direct", "PGMAXPROTOCOLVERSION": "9", "PGCONNECT_TIMEOUT": "x",
+    }  # fmt: skip
+    for name, value in hostile.items():
+        monkeypatch.setenv(name, value)
+    settings = "current_setting('timezone') as zone, current_setting('datestyle') as style"
+    query = Query(f"select 'k' as key, {settings}")
+    (found,) = rows(store(database, query))
+    assert found["zone"] != "Asia/Tokyo"
+    assert "German" not in found["style"]
+
+
+def test_batches_shrink_if_rows_are_large(database, table, monkeypatch):
+    fetched = []
+    original = servers.psycopg.ServerCursor.fetchmany
+
+    def fetchmany(cursor, size):
+        fetched.append(size)
+        return original(cursor, size)
+
+    monkeypatch.setattr(servers.psycopg.ServerCursor, "fetchmany", fetchmany)
+    large = Query("select n::text as key, repeat('x', 2000000) from generate_series(1, 20) n")
+    assert len(rows(store(database, large))) == 20
+    # The dialect itself fetches the first row.
+    assert fetched[:4] == [1, 9, 2, 2]
+    fetched.clear()
+    fill(database, 2000)
+    assert len(rows(store(database, table))) == 2000
+    assert fetched[:6] == [1, 9, 50, 250, 500, 500]
 
 
 def test_too_many_rows_are_refused(database, table):

@@ -22,7 +22,7 @@ from edgetenants_runtime.reconcile.writer import ManagedWriter
 from edgetenants_runtime.testing.journal import Journal
 from edgetenants_runtime.testing.objects import FakeObjects
 from sources.metrics import SourceMetrics
-from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, by_owner
+from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, OWNER, by_owner
 from sources.reconciler import Parts, SourceReconciler
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.writing import resource_kind
@@ -104,6 +104,8 @@ class Server(FakeObjects):
     def delete(self, kind: ResourceKind, key: ObjectKey, *, uid: str, resource_version: str) -> None:
         operation = Operation("delete", kind, "", key.name, key.namespace)
         self._count("delete", key.name)
+        if key.name in self.answers:
+            raise self.answers[key.name]
         stored = self._objects.get((kind.resource, key))
         if stored is None:
             raise NotFound(operation, 404, "not found")
@@ -194,7 +196,7 @@ class StandIn:
 
     def __init__(self, server: Server, kind: ResourceKind, annotations: Mapping[str, int]) -> None:
         self.kind, self._server = kind, server
-        self.cache = Cache({BY_OWNER: by_owner}, Transform(annotations))
+        self.cache = Cache({BY_OWNER: by_owner}, Transform(annotations, first=(OWNER,)))
 
     def sync(self) -> None:
         self.cache.restored([self.cache.kept(obj) for obj in self._server.all(self.kind)])

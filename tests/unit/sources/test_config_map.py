@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 
 from sources.stores import config_map
@@ -44,31 +47,16 @@ def test_a_table(form, text, expected):
         ("csv", f"key,key\n{CANARY},a\n", "line 1, column 2"),
         ("csv", f"key, b\n{CANARY},a\n", "line 1, column 2"),
         ("csv", f"key,\n{CANARY},a\n", "line 1, column 2"),
-        ("csv", f"key,b\na,b\n{CANARY}\n", "line 3"),
-        ("csv", f"key,b\na,b,{CANARY}\n", "line 2"),
         ("csv", f'key\n"{CANARY}\n', "line"),
         ("csv", f"key\n{CANARY}\ufeff\n", f"line 2, column {len(CANARY) + 1}"),
         ("csv", f"key\n{CANARY}\rb\n", "line 2"),
         ("csv", f"key\n{CANARY}\0\n", "line 2"),
         ("jsonl", f'{{"a": 1}}\n{{"a": "{CANARY}"', "line 2, column"),
-        ("jsonl", f'{{"{CANARY}": 1, "{CANARY}": 2}}', "line 1"),
-        ("jsonl", f'{{"{CANARY}": NaN}}', "line 1"),
-        ("jsonl", f'{{"{CANARY}": 1e999}}', "line 1"),
-        ("jsonl", f'{{"{CANARY}": {"9" * 5000}}}', "line 1"),
-        ("jsonl", f'["{CANARY}"]', "line 1"),
         ("jsonl", '{"a": ' + "[" * 100_000, "line 1"),
-        ("jsonl", '{"a": ' + "[" * 20 + "]" * 20 + "}", "line 1"),
-        ("yaml", f"- key: {CANARY}\n  key: b", "line 2, column 3"),
         ("yaml", f"- a: &x {CANARY}\n- b: *x", "line 2, column 6"),
-        ("yaml", f"- key: {CANARY}\n- [", "line 2"),
+        ("yaml", f"- key: {CANARY}\n- [", "line 3, column 1: expected YAML"),
         ("yaml", f"key: {CANARY}", "line 1"),
-        ("yaml", f"- {CANARY}", "line 1, column 3"),
-        ("yaml", f"- {{1: {CANARY}}}", "line 1, column 4"),
-        ("yaml", "- a: .nan", "line 1, column 6"),
-        ("yaml", f"- a: !!python/name:os.system {CANARY}", "line 1"),
-        ("yaml", "- a: !secret x", "line 1"),
-        ("yaml", "- a: " + "[" * 20 + "]" * 20, "line 1"),
-        ("yaml", "- a: " + "[" * 5000, "expected YAML"),
+        ("yaml", "- a: " + "[" * 5000, "nested more than 64 deep"),
         ("yaml", "- a: 1\n---\n- a: 2", "line 2"),
         ("yaml", "", "line 1"),
     ],
@@ -79,6 +67,83 @@ def test_what_is_unclear_is_refused_with_its_place(form, text, place):
     assert caught.value.reason == StoreReason.INVALID_DATA
     assert place in str(caught.value)
     assert CANARY not in f"{caught.value} {caught.value.__cause__}"
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "expected"),
+    [
+        ("jsonl", "NaN", "a finite number"),
+        ("jsonl", "1e999", "a finite number"),
+        ("jsonl", "9" * 5000, "a number with fewer digits, or the number as text"),
+        ("jsonl", "[" * 20 + "]" * 20, "lists and objects that are nested at most 16 deep"),
+        (
+            "jsonl",
+            "[" * 50_000 + '"]\\""' + "]" * 50_000,
+            "lists and objects that are nested at most 16 deep",
+        ),
+        ("jsonl", '{"x": 1, "x": 2}', "names that are not repeated"),
+        ("jsonl", '"\\ud83d"', "text of whole Unicode characters"),
+        ("yaml", ".nan", "a finite number"),
+        ("yaml", "9" * 5000, "a number with fewer digits, or the number as text"),
+        ("yaml", "[" * 20 + "]" * 20, "lists and objects that are nested at most 16 deep"),
+        ("yaml", "{1: x}", "names that are text"),
+        ("yaml", "!!python/name:os.system x", "a value without a tag"),
+        ("yaml", "!secret [x]", "a value without a tag"),
+    ],
+)
+def test_a_value_without_an_exact_form_concerns_its_own_row_only(form, value, expected):
+    texts = {
+        "jsonl": f'{{"key": "a", "n": 1}}\n{{"key": "b", "n": {value}, "m": 2}}\n{{"key": "c"}}',
+        "yaml": f"- {{key: a, n: 1}}\n- key: b\n  n: {value}\n  m: 2\n- {{key: c}}",
+    }
+    with TextStore(texts[form], form).read() as reading:
+        first, bad, last = reading
+    assert (first.columns, last.columns) == ({"key": "a", "n": 1}, {"key": "c"})
+    assert (bad.columns, bad.unfit) == ({"key": "b", "m": 2}, {"n": expected})
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "place"),
+    [
+        ("csv", f"key,b\na,b\n{CANARY}\nc,d", "line 3"),
+        ("csv", f"key,b\na,b\n{CANARY},b,c\nc,d", "line 3"),
+        ("jsonl", f'{{"key": "a"}}\n["{CANARY}"]\n{{"key": "c"}}', "line 2"),
+        (
+            "jsonl",
+            f'{{"key": "a"}}\n{json.dumps({f"c{n}": 1 for n in range(201)})}\n{{"key": "c"}}',
+            "line 2",
+        ),
+        ("yaml", f"- key: a\n- {CANARY}\n- key: c", "line 2, column 3"),
+        ("yaml", f"- key: a\n- {{1: {CANARY}, key: b}}\n- key: c", "line 2, column 3"),
+    ],
+)
+def test_a_row_that_is_damaged_is_a_row_without_a_key(form, text, place):
+    with TextStore(text, form).read() as reading:
+        first, bad, last = reading
+    assert (first.columns["key"], last.columns["key"]) == ("a", "c")
+    assert (bad.columns, bad.place) == ({}, place)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("jsonl", '{"key": "a", "n": 1, "n": 2}'),
+        ("yaml", "- key: a\n  n: 1\n  n: 2"),
+        ("yaml", "[{n: 1, n: 1, key: a}]"),
+    ],
+)
+def test_a_repeated_name_makes_its_column_unfit(form, text):
+    with TextStore(text, form).read() as reading:
+        (row,) = reading
+    assert (row.columns, row.unfit) == ({"key": "a"}, {"n": "names that are not repeated"})
+
+
+@pytest.mark.parametrize("text", ["[" * 20_000, "- ? " * 5_000, "- " * 20_000, "- [" + "{a: " * 5_000])
+def test_yaml_that_is_nested_deep_costs_no_time(text):
+    begin = time.process_time()
+    with pytest.raises(StoreError):
+        rows(text, "yaml")
+    assert time.process_time() - begin < 0.5
 
 
 def test_bounds(monkeypatch):

@@ -470,7 +470,7 @@ def test_a_missing_right_concerns_all_rows() -> None:
     scene.server.answers["a"] = Forbidden(Operation("patch", CLAIMS), 403, "no")
     scene.look()
     assert scene.reason("Synced") == "WriteFailed"
-    assert "missing RBAC rule" in scene.message("Synced")
+    assert 'the RBAC rule apiGroups: ["platform.edgetenants.io"]' in scene.message("Synced")
 
 
 def test_new_objects_are_created_at_a_pace_and_in_order() -> None:

@@ -22,11 +22,11 @@ def test_nothing_is_allowed_by_default() -> None:
 def test_lists() -> None:
     found = allowed(
         "--allowed-database-hosts=DB.example.com:5432, [::1]:5433,10.0.0.1:5432",
-        "--allowed-http-hosts=api.Example.com,.example.org",
+        "--allowed-http-hosts=api.Example.com,.example.org:8443",
         "--allowed-http-networks=10.20.0.0/16,fd00::/8",
     )
     assert found.databases == {("db.example.com", 5432), ("::1", 5433), ("10.0.0.1", 5432)}
-    assert found.http.hosts == ("api.example.com", ".example.org")
+    assert found.http.hosts == ("api.example.com", ".example.org:8443")
     assert found.http.networks == (ip_network("10.20.0.0/16"), ip_network("fd00::/8"))
     assert not found.http.plain
 
@@ -43,7 +43,9 @@ def test_lists() -> None:
         "--allowed-http-hosts=.",
         "--allowed-http-hosts=*.example.com",
         "--allowed-http-hosts=https://api.example.com",
-        "--allowed-http-hosts=api.example.com:443",
+        "--allowed-http-hosts=api.example.com:0",
+        "--allowed-http-hosts=api.example.com:65536",
+        "--allowed-http-hosts=api.example.com:x",
         "--allowed-http-networks=10.20.0.1/16",
         "--allowed-http-networks=all",
     ],

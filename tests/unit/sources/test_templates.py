@@ -72,7 +72,7 @@ def test_a_template_of_managed_resources_is_checked_as_one() -> None:
 def test_names_labels_and_defaults_are_checked_too() -> None:
     for more, told in (
         ({"name": "same"}, "each row needs its own name"),
-        ({"labels": {"edgetenants.io/source": "{id}"}}, "expected no label with edgetenants.io/"),
+        ({"labels": {"edgetenants.io/source": "{id}"}}, "expected no label of edgetenants.io, "),
         ({"defaults": {"a b": 1}}, "expected the name of a column"),
     ):
         with pytest.raises(InvalidTemplate, match=told):
@@ -151,3 +151,86 @@ def test_a_name_stays_readable_and_two_texts_have_two() -> None:
     assert object_name("Acme") != object_name("acme")
     assert object_name("Acme Shoes").startswith("acme-shoes-x")
     assert len({object_name(text) for text in ("a b", "a-b", "A B", "a_b", "a.b", "x" * 64, "x" * 65)}) == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('{"parameters": {"a": NaN}}', "a finite number"),
+        ('{"parameters": {"a": 1e400}}', "a finite number"),
+        ('{"parameters": {"a": ' + "9" * 5000 + "}}", "a number with fewer digits, or the number as text"),
+        ('{"parameters": {"a": "\\ud800"}}', "text of whole Unicode characters"),
+        ('{"parameters": {"a": "x", "a": "y"}}', "names that are not repeated"),
+        ('{"parameters": {"a": ' + '{"b": ' * 50 + "1" + "}" * 52, "lists and objects that are nested"),
+        (
+            '{"parameters": {"a": ' + '{"b": ' * 50_000 + "1" + "}" * 50_002,
+            "lists and objects that are nested",
+        ),
+        ('{"parameters": ' + "[" * 50_000, "a JSON object"),
+    ],
+)
+def test_overrides_are_read_as_strictly_as_a_store(value: str, expected: str) -> None:
+    overrides = {"column": "o", "allow": ["parameters"]}
+    with pytest.raises(InvalidRow) as refused:
+        rendered({}, {"o": value}, overrides=overrides)
+    assert refused.value.field == "the column o"
+    assert refused.value.expected.startswith(expected)
+
+
+def test_a_value_without_an_exact_form_is_refused_where_it_is_used_and_has_no_default() -> None:
+    row = Row({"id": "a"}, unfit={"domain": "a finite number", "other": "x"})
+    with pytest.raises(InvalidRow) as refused:
+        compiled(DOMAINS, defaults={"domain": "a.example.com"}).render(row)
+    assert str(refused.value) == "spec.domains[0]: expected a finite number, in the column domain"
+    overrides = {"column": "domain", "allow": ["parameters"]}
+    with pytest.raises(InvalidRow):
+        compiled({"domains": ["a.example.com"]}, overrides=overrides).render(row)
+
+
+def test_an_integer_that_no_server_keeps_is_refused_with_its_place() -> None:
+    spec = {
+        "providerConfigRef": {"kind": "ProviderConfig", "name": "x"},
+        "forProvider": {"distributionId": "E123456789ABCD", "domains": ["a.example.com"]},
+        "initProvider": {"x": {"y": "{n}"}},
+    }
+    template = compiled(spec, kind="DistributionTenant")
+    assert template.render(Row({"id": "a", "n": 2**63 - 1})).spec["initProvider"] == {"x": {"y": 2**63 - 1}}
+    for number in (2**63, -(2**63) - 1, 10**400):
+        with pytest.raises(InvalidRow) as refused:
+            template.render(Row({"id": "a", "n": number}))
+        assert refused.value.field == "spec.initProvider.x.y"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "edgetenants.io/source",
+        "apis.edgetenants.io/x",
+        "crossplane.io/composite",
+        "app.kubernetes.io/managed-by",
+        "kubernetes.io/x",
+        "node.k8s.io/x",
+        "a b",
+        "a/b/c",
+        "/x",
+        "Example.com/x",
+        "x" * 64,
+        f"{'a' * 254}/x",
+    ],
+)
+def test_a_label_that_others_read_as_theirs_or_that_is_none_is_refused(key: str) -> None:
+    with pytest.raises(InvalidTemplate, match="labels: expected"):
+        compiled(DOMAINS, labels={key: "x"})
+
+
+def test_other_labels_are_accepted() -> None:
+    for key in ("tier", "example.com/tier", "notkubernetes.io/x", "A.b_c-D", "x" * 63):
+        assert compiled(DOMAINS, labels={key: "x"}).render(Row({"id": "a", "domain": "a.example.com"})).labels
+
+
+def test_a_default_is_checked_too() -> None:
+    deep: Any = "x"
+    for _ in range(2000):
+        deep = [deep]
+    with pytest.raises(InvalidTemplate, match="x: expected lists"):
+        compiled(DOMAINS, defaults={"x": deep})
