@@ -24,14 +24,6 @@ PROVIDER_PUBLIC_DNS = (
         _OF_LOOK,
     ),
     Mutation(
-        "the look at one tenant has no end",
-        _LOOK,
-        "            if self._clock.now() >= end or failed >= _MOST_FAILED:\n",
-        "            if failed >= _MOST_FAILED:\n",
-        "a tenant with 500 domains behind slow servers occupies a worker for an hour",
-        _OF_LOOK,
-    ),
-    Mutation(
         "a look goes on although nothing answers",
         _LOOK,
         "            if self._clock.now() >= end or failed >= _MOST_FAILED:\n",

@@ -329,6 +329,7 @@ def test_a_place_that_others_free_and_another_one_finds_leaves_the_first_one_fir
     account = full(*SIX, limit=6, noted=noted)
     account.run(200.0)
     account.run(account.line._entries["shop-0001"].tried + 61.0 - account.clock.now())
+    account.line._entries["shop-0001"].overtaken = 1
     account.existing.remove("old-0")
     account.line._entries["cafe-0009"].due = account.clock.now()
     account.edit("cafe-0009")
@@ -339,6 +340,19 @@ def test_a_place_that_others_free_and_another_one_finds_leaves_the_first_one_fir
     account.delete("old-1")
     account.run(3.0)
     assert created(account) == ["cafe-0009", "shop-0001"]
+
+
+def test_calls_that_were_sent_before_a_refusal_do_not_overtake_it():
+    account = Account(10)
+    first, *others = (waiting("shop", number) for number in range(4))
+    account.line.may_have_room()
+    for who in (first, *others):
+        assert account.line.ask(who, account.allowed)[0].seconds == 0
+    account.clock.advance(0.1)
+    account.line.refused(first, WORDS, account.allowed)
+    for who in others:
+        account.line.made(who, account.allowed)
+    assert account.line._entries[first.uid].own_until < account.clock.now()
 
 
 def test_one_that_is_overtaken_twice_is_known():
