@@ -1015,7 +1015,7 @@ PROVIDER_AWS = (
     Mutation(
         "a creation that waits for its turn is announced",
         "cloudfront/clients/skeleton.py",
-        "        with announcing(before.announce):\n",
+        "        with announcing(partial(self._before_sending, mr, before)):\n",
         "        before.announce()\n        if True:\n",
         "while AWS throttles creations, each try of a waiting resource writes it twice and wakes its claim",
         ("contract/test_lost_answers.py",),

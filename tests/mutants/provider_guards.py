@@ -142,7 +142,7 @@ PROVIDER_GUARDS = (
     Mutation(
         "a creation is not announced before the call",
         "cloudfront/clients/skeleton.py",
-        "        with announcing(before.announce):\n",
+        "        with announcing(partial(self._before_sending, mr, before)):\n",
         "        if True:\n",
         "a kill during the second creation leaves the record of the first one, which was refused",
         _CREATION,

@@ -376,7 +376,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
     def _create(self, mr: Managed, asked: Wanted, before: Observation) -> Change:
         with before_creation():
             asked, unchecked = self._check_creation(mr, asked)
-        with announcing(before.announce):
+        with announcing(partial(self._before_sending, mr, before)):
             effects: Effects[Seen] = run((self._kind.create(asked),), None, self._cloudfront)
         if effects.error:
             raise self._creation_failed(mr, asked, effects.error) from effects.error
@@ -388,6 +388,10 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         self._answered(made)
         seconds = self._followed(mr, made, LOOK_AGAIN)
         return _change(shown, f"{effects.message} ({made.id}){unchecked}", seconds)
+
+    def _before_sending(self, mr: Managed, before: Observation) -> None:
+        self._turns.check(mr)
+        before.announce()
 
     def _create_less(
         self, mr: Managed, less: Wanted, refusal: ExternalError | NotYet, before: Observation

@@ -46,6 +46,10 @@ __all__ = ["Line"]
 _SLOW: Final = 30.0
 """Others wait no longer for one that has the turn to come, nor for the answer to its creation, with its
 checks. Where the account's rate is used up, a reconcile begins late."""
+_PROMPT: Final = 5.0
+"""A call that is sent so soon after it was let try needs not ask again."""
+_CLOSE: Final = 6.0
+"""So soon after the first one others may be sent."""
 _PAUSE: Final = 5.0
 _OVERTAKEN: Final = 2
 """How often others must be accepted right after one until AWS is taken to refuse it for its own sake."""
@@ -91,11 +95,33 @@ class Line:
             if entry.passed_until == NOT_YET:
                 entry.passed_until = LONG_AGO
                 self._take_over(entry, now)
+            if self._woken == who.uid and not self._has_come:
+                # It comes late, and no one noticed that before.
+                self._woken_until = max(self._woken_until, now)
             woken = [each for each in self._go_on(now) if each.uid != who.uid]
             seconds = self._wait(entry, taken, now)
             if not seconds:
                 self._trying[who.uid] = Try(now, self._signs)
             return Answer(seconds, entry.words, entry.used), woken
+
+    def still(self, who: Waiting, allowed: Allowed) -> Answer:
+        """Whether the creation may still be made, right before its call is sent. It may have waited for its
+        config's rate, while others had the turn: one that is sent at any moment finds a free place more
+        often than the first one, which tries once a minute. Otherwise `ask` must follow."""
+        with self._lock:
+            now, began = self._clock.now(), self._trying.get(who.uid)
+            if began is None or now <= began.at + _PROMPT or self._woken == who.uid:
+                return Answer()
+            taken, entry = self._is_taken(who.uid, allowed), self._entries.get(who.uid)
+            if entry is None:
+                entry = self._joined(who, now) if taken else None
+                wait = 0.0 if entry is None else entry.due - now
+            else:
+                wait = 0.0 if taken is False else self._until_close(entry, now)
+            if entry is None or wait <= 0:
+                return Answer()
+            del self._trying[who.uid]
+            return Answer(wait, entry.words, entry.used)
 
     def refused(self, who: Waiting, words: str, allowed: Allowed) -> tuple[Answer, list[Waiting]]:
         """AWS refused the creation. The answer says when it asks again."""
@@ -216,13 +242,27 @@ class Line:
         if self._woken == entry.who.uid:
             self._woken_until, self._has_come = now + _SLOW, True
             return 0.0
-        if taken is False or now >= entry.latest:
+        if taken is False:
             return 0.0
         if now < entry.due:
             return entry.due - now if taken else _PAUSE * bool(self._woken)
         longest = FIRST + GRACE if entry.words else GRACE
-        entry.latest = min(entry.latest, entry.due + longest)
-        return min(_PAUSE if self._woken else self._until_first(entry, now), longest)
+        entry.latest = min(entry.latest, max(entry.due + longest, now + _PAUSE))
+        wait = max(_PAUSE, self._woken_until - now) if self._woken else self._until_first(entry, now)
+        return max(0.0, min(wait, entry.latest - now))
+
+    def _until_close(self, entry: Entry, now: float) -> float:
+        """The seconds until it may be sent soon after the first one; 0: now. One of a namespace may be sent
+        at any moment, in the time within which each tries."""
+        first = self._first(now)
+        if first is None or first is entry or not first.tried + _CLOSE < now < first.tried + 2 * FIRST:
+            return 0.0
+        namespace = entry.who.namespace
+        others = (each.loose_at for each in self._entries.values() if each.who.namespace == namespace)
+        if now >= max(others) + LONGEST:
+            entry.loose_at = now
+            return 0.0
+        return max(1.0, self._until_first(entry, now))
 
     def _judge(self, entry: Entry, room: int | None, allowed: Allowed, now: float) -> None:
         """Whether AWS refuses it for its own sake, as far as the numbers say."""

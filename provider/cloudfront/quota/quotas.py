@@ -60,6 +60,10 @@ class Quotas:
         self._call(woken)
         return answer
 
+    def still(self, quota: Quota, who: Waiting) -> Answer:
+        """See Line.still."""
+        return self._lines[quota].still(who, self.allowances.of_account(quota))
+
     def refused(self, quota: Quota, who: Waiting, words: str) -> Answer:
         """See Line.refused."""
         answer, woken = self._lines[quota].refused(who, words, self.allowances.of_account(quota))

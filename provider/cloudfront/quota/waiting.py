@@ -83,6 +83,8 @@ class Entry:
     latest: float = NOT_YET
     """It waits for others until then, once it is due."""
     words: str = ""
+    loose_at: float = LONG_AGO
+    """When its call was sent although the first one had not just tried."""
     overtaken: int = 0
     """How often AWS accepted another one right after it refused this one."""
     own_until: float = LONG_AGO

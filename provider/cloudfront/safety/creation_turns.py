@@ -23,6 +23,7 @@ _QUOTA_OF: Final[Mapping[str, Quota]] = {
     kinds.DISTRIBUTION_TENANT.kind: Quota.TENANTS,
     kinds.CONNECTION_GROUP.kind: Quota.GROUPS,
 }
+_CAUSES: Final = 3
 _IN_SERVICE_QUOTAS: Final = {
     Quota.TENANTS: "distribution tenants per account",
     Quota.GROUPS: "connection groups per account",
@@ -52,8 +53,26 @@ class CreationTurns:
             raise self._refusal(mr, quota, answer)
         try:
             yield
+        except ExternalError as error:
+            if (undecided := _undecided_cause(error)) is not None:
+                # A check could not be made now, which says nothing about the resource.
+                self._quotas.undecided(quota, _waiting(mr), maybe_made=False, after=undecided.after or 0.0)
+            raise
         finally:
             self._quotas.done(quota, mr.uid)
+
+    def check(self, mr: Managed) -> None:
+        """Check, right before the call is sent, that the resource may still create.
+
+        Raises:
+            ExternalError: it waited for its config's rate, and others come first now.
+        """
+        quota = _QUOTA_OF.get(mr.kind)
+        if quota is None or self._rehearsing:
+            return
+        answer = self._quotas.still(quota, _waiting(mr))
+        if answer.seconds:
+            raise self._refusal(mr, quota, answer)
 
     def refused(self, mr: Managed, error: AwsError) -> ExternalError | None:
         """Note that a creation failed. Returns the error if the account may have no room; None if AWS refused
@@ -113,6 +132,18 @@ def _advice(quota: Quota) -> str:
         f"or delete {NAMED[quota]} that are not needed. Then the provider creates those that wait: "
         "namespaces take turns, and within each the oldest comes first"
     )
+
+
+def _undecided_cause(error: BaseException) -> AwsError | None:
+    """The call that was throttled or held back, or whose answer was lost, if that is why."""
+    cause = error.__cause__
+    for _ in range(_CAUSES):
+        if cause is None:
+            return None
+        if isinstance(cause, AwsError):
+            return cause if is_undecided(cause) else None
+        cause = cause.__cause__
+    return None
 
 
 def _waiting(mr: Managed) -> Waiting:

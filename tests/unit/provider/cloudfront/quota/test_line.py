@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from provider.cloudfront.quota import line as lines
 from provider.cloudfront.quota.allowances import Allowed
 from provider.cloudfront.quota.line import Line
 from provider.cloudfront.quota.use import Use
-from provider.cloudfront.quota.waiting import LONGEST, Waiting
+from provider.cloudfront.quota.waiting import LONGEST, Try, Waiting
 from tests.unit.provider.cloudfront.quota.account import WORDS, Account, waiting
 
 HOUR = 3600.0
@@ -218,7 +219,7 @@ def test_nor_those_of_its_own_namespace(noted):
 def test_two_namespaces_that_aws_never_accepts_hold_the_others_for_a_minute_at_most():
     account = full(("evil", 0), ("foul", 0), *SIX, noted=False)
     account.bad = {"evil-0000", "foul-0000"}
-    account.run(100.0)
+    account.run(300.0)
     account.delete("old-0")
     account.run(70.0)
     assert len(created(account)) == 1
@@ -350,6 +351,7 @@ def test_calls_that_were_sent_before_a_refusal_do_not_overtake_it():
         assert account.line.ask(who, account.allowed)[0].seconds == 0
     account.clock.advance(0.1)
     account.line.refused(first, WORDS, account.allowed)
+    account.line._entries[first.uid].overtaken = 1
     for who in others:
         account.line.made(who, account.allowed)
     assert account.line._entries[first.uid].own_until < account.clock.now()
@@ -643,6 +645,98 @@ def test_what_a_check_refuses_keeps_its_place_while_the_account_is_full():
     sent(account, first)
     account.line.done(first.uid, account.allowed)
     assert first.uid not in account.line._entries
+
+
+def test_one_that_comes_late_before_anyone_else_has_its_turn():
+    account = full(*SIX)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    account.existing.remove("old-0")
+    account.line.may_have_room(deleted=1)
+    account.clock.advance(45.0)
+    answer, woken = account.line.ask(first, account.allowed)
+    assert (answer.seconds, woken) == (0.0, [])
+
+
+def test_a_wait_ends_in_time_for_the_longest_back_off():
+    account = full(*SIX, noted=False)
+    account.run(100.0)
+    who = account.resources["bank-0005"]
+    entry = account.line._entries[who.uid]
+    entry.due, entry.latest = account.clock.now(), account.clock.now() + 3.0
+    assert 0.0 < account.line.ask(who, account.allowed)[0].seconds <= 3.0
+
+
+def late(account: Account, uid: str, seconds: float) -> float:
+    """It was let try, without the turn, and its call is sent so much later. How long it has to wait then."""
+    line, now = account.line, account.clock.now()
+    line._woken, line._trying[uid] = "", Try(now - seconds, line._signs)
+    if (first := line._first(now)) is not None:
+        first.tried = now - 30.0
+    return line.still(account.resources[uid], account.allowed).seconds
+
+
+def test_a_call_that_waited_for_its_rate_is_sent_only_soon_after_the_first_one_tried():
+    """Of a team whose config allows a call in ten seconds: it would be sent at any moment."""
+    account = full(*SIX)
+    account.run(200.0)
+    for entry in account.line._entries.values():
+        entry.loose_at = account.clock.now()
+    assert 30.0 < late(account, "bank-0005", 25.0) <= 35.0
+    account.line._trying["bank-0005"] = Try(account.clock.now() - 25.0, account.line._signs)
+    account.line._first(account.clock.now()).tried = account.clock.now() - 5.0
+    assert account.line.still(account.resources["bank-0005"], account.allowed).seconds == 0.0
+
+
+def test_a_call_that_is_sent_at_once_needs_not_ask_again():
+    account = full(*SIX)
+    account.run(200.0)
+    assert late(account, "bank-0005", lines._PROMPT) == 0.0
+
+
+def test_the_one_that_has_the_turn_may_be_late():
+    account = full(*SIX)
+    account.run(100.0)
+    first = account.resources["shop-0001"]
+    account.line.may_have_room(deleted=1)
+    sent(account, first)
+    account.clock.advance(25.0)
+    account.line._first(account.clock.now()).tried = account.clock.now() - 30.0
+    for entry in account.line._entries.values():
+        entry.loose_at = account.clock.now()
+    account.line._entries["cafe-0009"].who = replace(first, uid="cafe-0009", created="2000")
+    assert account.line.still(first, account.allowed).seconds == 0.0
+
+
+def test_one_of_a_namespace_is_sent_at_any_moment_within_the_time_in_which_each_tries():
+    account = full(*SIX)
+    account.run(200.0)
+    for entry in account.line._entries.values():
+        entry.loose_at = -LONGEST
+    assert late(account, "shop-0002", 25.0) == 0.0
+    account.line.refused(account.resources["shop-0002"], WORDS, account.allowed)
+    assert late(account, "shop-0003", 25.0) > 0.0
+
+
+def test_a_new_one_that_is_late_waits_if_those_in_the_line_need_all_room():
+    account = Account(6, existing=[f"old-{number}" for number in range(6)], noted=6)
+    account.add(waiting("shop", 1))
+    account.run(1.0)
+    new = waiting("late", 100)
+    account.resources[new.uid] = new
+    assert late(account, new.uid, 1.0) == 0.0
+    account.sweep()
+    account.clock.advance(6.0)
+    assert account.line.still(new, account.allowed).seconds > 0
+    assert account.line.waiting == 2
+    assert account.line.done(new.uid, account.allowed) == []
+
+
+def test_calls_that_are_late_are_sent_while_there_is_room_for_all():
+    account = full(*SIX, limit=6)
+    account.run(200.0)
+    account.noted = 100
+    assert late(account, "bank-0005", 25.0) == 0.0
 
 
 # What does not come.

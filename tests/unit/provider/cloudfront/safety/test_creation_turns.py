@@ -155,6 +155,18 @@ def test_what_aws_did_not_decide_stays_in_the_order(room, code, status, woken):
     assert room.memory.quotas._lines[Quota.TENANTS].waiting == 2
 
 
+def test_a_check_that_is_throttled_keeps_the_turn(room):
+    room.full()
+    room.turns.released(resource("gone"))
+    assert room.woken.pop() == "uid-first"
+    failed = ExternalError("the distribution cannot be read")
+    failed.__cause__ = AwsError("GetDistribution", "Throttling", "slow down", status=400)
+    with pytest.raises(ExternalError), room.turns.turn(resource("first")):
+        raise failed
+    assert room.woken == []
+    assert room.memory.quotas._lines[Quota.TENANTS].waiting == 2
+
+
 def test_the_message_names_the_config_that_says_the_number(room):
     other = ProviderConfigKey("ClusterProviderConfig", "other", "")
     room.memory.quotas.allow("u1", CONFIG, {})
@@ -234,6 +246,20 @@ def test_one_that_aws_refuses_for_another_reason_waits_for_no_room(code):
     world.clock.advance(700)
     world.reconcile()
     assert line.waiting == 0
+
+
+def test_a_creation_that_waited_for_its_rate_asks_again(room):
+    room.memory.quotas.allow("u1", CONFIG, {Quota.TENANTS: 12})
+    mr = resource("new")
+    with room.turns.turn(mr):
+        room.turns.check(mr)
+        room.memory.quotas.counted(12, 3, 6000.0)
+        room.memory.quotas.refused(Quota.TENANTS, _waiting(resource("first", "bank")), WORDS)
+        room.clock.advance(10.0)
+        with pytest.raises(ExternalError, match="others wait for room in the account") as refused:
+            room.turns.check(mr)
+    assert refused.value.made_nothing
+    assert refused.value.retry.seconds > 0
 
 
 def test_a_rehearsal_waits_for_nothing():
