@@ -453,10 +453,11 @@ def _next(page: _Page, pages: Pages) -> str | None:
         raise _invalid(
             f"a page has no {pages.next_url or pages.cursor}; on the last page it must be null or empty"
         )
-    if found in (None, "", False):
+    if found is None or found == "":
         return None
-    if not isinstance(found, str | int):
-        raise _invalid(f"{pages.next_url or pages.cursor} is no text")
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        # Not the last page: it would be rows that are gone.
+        raise _invalid(f"{pages.next_url or pages.cursor} is neither text, a whole number, null nor empty")
     if pages.next_url:
         return urljoin(page.url, str(found))
     parts = urlsplit(pages.url)

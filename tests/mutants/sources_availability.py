@@ -317,6 +317,14 @@ READING = (
         "a million large rows would end the process, and all other sources with it",
         ODD,
     ),
+    Mutation(
+        "false is the last page",
+        "stores/http.py",
+        '    if found is None or found == "":\n',
+        "    if not found:\n",
+        "the rows of the other pages count as gone",
+        ("contract/sources/test_http.py",),
+    ),
 )
 
 WRITING = (

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+import structlog
+
 from apis import kinds
 from apis.drift import DriftPolicy
 from edgetenants_runtime.api.conditions import Condition
@@ -63,6 +65,8 @@ def _dns_config(mr: Managed) -> ProviderConfigKey | None:
     return Managed({**mr.raw, "spec": {"providerConfigRef": ref}}).provider_config_ref
 
 
+_log = structlog.get_logger("provider.cloudfront.connector")
+
 DNS_CONFIG: Final = ConfigUse("spec.forProvider.dns.configRef", _dns_config, "dns", dns_servers.SECRETS)
 """The provider config whose `dns` has the zones of a tenant's records."""
 
@@ -111,6 +115,8 @@ class _Connector:
         self._servers = servers or DnsServers(accounts.clock)
         self._public = public
         self._delays = RetryDelays(poll_seconds)
+        self._told: set[ProviderConfigKey] = set()
+        """The cluster-scoped configs whose domains are not kept, as the log says."""
 
     def woken(self, uid: str) -> None:
         """What the resource waited for has happened: its next retries come soon."""
@@ -224,8 +230,21 @@ class _Connector:
         if config.key.namespace:
             return False
         shared = self._shared_configs()
-        specs = None if shared is None else [each.get("spec") or {} for each in shared]
-        return specs is not None and all(_endpoint(spec) == own for spec in specs if _opens_an_account(spec))
+        if shared is None:
+            return False
+        specs = [each.get("spec") or {} for each in shared]
+        is_only = all(_endpoint(spec) == own for spec in specs if _opens_an_account(spec))
+        if not is_only and config.key not in self._told:
+            self._told.add(config.key)
+            # For the administrator, once: a second config may be meant for something else.
+            _log.warning(
+                "domains and names of this config are not kept for the namespaces that have them, because "
+                "other cluster-scoped provider configs have another endpoint, or none",
+                config=str(config.key),
+            )
+        elif is_only:
+            self._told.discard(config.key)
+        return is_only
 
     def _client(
         self,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from edgetenants_runtime.api.annotations import FINALIZER
 from edgetenants_runtime.clock import FakeClock
@@ -207,8 +208,12 @@ def test_a_config_that_only_has_dns_servers_says_of_no_domain_who_has_it(monkeyp
         kept=kept,
         shared_configs=lambda: [{"spec": spec}, {"spec": other}],
     )
-    client = inner(connector.connect(Managed(managed())))
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            client = inner(connector.connect(Managed(managed())))
     assert client._cluster.kept.recording is recording
+    told = [each for each in logs if "are not kept" in each["event"]]
+    assert len(told) == (0 if recording else 1), "an administrator is told, once"
 
 
 def test_a_dry_run_records_nothing(monkeypatch):
