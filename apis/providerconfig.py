@@ -161,7 +161,7 @@ class Rfc2136(ApiModel):
     provider runs with --allow-namespaced-identity."""
     zones: ZoneNames = None
     """Zones that the provider may write to. For each domain it uses the longest matching one. Unset: it asks
-    the server for the zone."""
+    the server for the zone, and the key must be permitted to query it."""
     propagation: Propagation = Propagation.NAME_SERVERS
     """When a change counts as served. NameServers: when all name servers of the zone answer with it, on port
     53. Primary: when the primary server has it, for name servers that the provider cannot reach."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +23,6 @@ from edgetenants_runtime.kube.client import KubeClient
 from edgetenants_runtime.kube.errors import KubeError
 from edgetenants_runtime.managed import ObjectKey
 from provider.dns.public import Authoritative, Lookup, Recursive, Server, system_resolvers
-from provider.dns.public.answers import PORT
 from provider.dns.public.caa import Caa, climb
 from provider.dns.public.verdicts import Finding, Seen, look
 from provider.main import resource_kind
@@ -32,7 +30,6 @@ from provider.main import resource_kind
 __all__ = ["Asked", "run"]
 
 _MOST: Final = 1000
-_PORTS: Final = 65536
 
 
 @dataclass(frozen=True)
@@ -103,18 +100,10 @@ def _lookup(asked: Asked) -> Lookup:
 
 
 def _server(text: str) -> Server:
-    address, _, port = text.partition("#")
     try:
-        server = Server(str(ip_address(address)), int(port or PORT))
+        return Server.parse(text)
     except ValueError as error:
-        raise _no_resolver(text) from error
-    if not 0 < server.port < _PORTS:
-        raise _no_resolver(text)
-    return server
-
-
-def _no_resolver(text: str) -> click.UsageError:
-    return click.UsageError(f"--resolver: expected an IP address, or ADDRESS#PORT, got {visible(text)}")
+        raise click.UsageError(f"--resolver: {visible(str(error))}") from error
 
 
 def _records(claim: Mapping[str, Any]) -> Iterator[DnsInstruction]:

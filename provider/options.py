@@ -396,7 +396,8 @@ _FLAGS: Final = (
         metavar="ADDRESSES",
         callback=lambda _, flag, value: _listed(flag, value, text_lookup.server),
         says="Recursive resolvers that are asked for proofs and by --dns-check, separated by commas: an IP "
-        "address, with a port if it is not 53. Without it, the provider asks those of its system.",
+        "address, with a port if it is not 53 (192.0.2.53:5353, [2001:db8::53]:5353). Without it, the "
+        "provider asks those of its system.",
     ),
     _flag(
         Section.PROOF,

@@ -15,8 +15,9 @@ __all__ = ["dns"]
 @click.argument("claim")
 @click.option("-n", "--namespace", default="default", show_default=True, help="The claim's namespace.")
 @click.option(
-    "--resolver", "resolvers", multiple=True, metavar="ADDRESS[#PORT]",
-    help="Ask this DNS resolver. Default: those of /etc/resolv.conf.",
+    "--resolver", "resolvers", multiple=True, metavar="ADDRESS[:PORT]",
+    help="Ask this DNS resolver, such as 192.0.2.53:5353 or [2001:db8::53]:5353. Default: those of "
+    "/etc/resolv.conf.",
 )  # fmt: skip
 @click.option(
     "--authoritative", is_flag=True,

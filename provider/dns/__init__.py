@@ -6,6 +6,7 @@
     route53, rfc2136, powerdns, azure, cloudflare   the services
     remembering, server_pace                   in front of services that are read name by name
     mark_index                                 whose records they have shown
+    bounded_http                               connections whose requests end in time
     public                                     what the world's DNS answers
 
 Nothing here knows Kubernetes, CloudFront's API or a managed resource.

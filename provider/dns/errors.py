@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["DnsError", "Failure", "Unreachable"]
+__all__ = ["DnsError", "Failure", "SilentNameServer", "Unreachable"]
 
 
 class Failure(Enum):
@@ -40,3 +40,7 @@ class DnsError(Exception):
 
 class Unreachable(DnsError):  # noqa: N818 - what is true of the service
     """No connection was made, or no answer came in time: other requests would wait as long."""
+
+
+class SilentNameServer(DnsError):  # noqa: N818 - what is true of it
+    """A name server of a zone, which others run, does not answer. It says nothing about the service."""

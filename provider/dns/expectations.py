@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from provider.dns.records import RecordSet
+from provider.dns.records import ALIASES, LEADING, RecordSet
 from provider.dns.store import Change, Found
 
 __all__ = ["differs_after", "differs_before"]
@@ -49,8 +49,10 @@ def _among(record: RecordSet, others: Iterable[RecordSet]) -> bool:
 
 
 def _excludes(created: RecordSet, there: RecordSet) -> bool:
-    """Whether both cannot be at one name: the same type, or a CNAME and any other."""
-    return created.type == there.type or "CNAME" in (created.type, there.type)
+    """Whether both cannot be at one name: the same type, a CNAME and any other, or an alias and another type
+    that decides where visitors go. A server accepts the last two, and answers with one of them."""
+    types = {created.type, there.type}
+    return len(types) == 1 or "CNAME" in types or (bool(types & ALIASES) and types <= LEADING)
 
 
 def _listed(records: Iterable[RecordSet]) -> str:

@@ -23,6 +23,8 @@ _LABEL: Final = "_edgetenants"
 _WILDCARD: Final = "_edgetenants-wildcard"
 _HERITAGE: Final = "heritage=edgetenants"
 _DIGITS: Final = 32
+_MOST_DIGITS: Final = 64
+"""Of a mark that is read: longer ones are none of this provider's, and are not kept in memory."""
 MARK_TTL: Final = 300
 """Seconds."""
 
@@ -98,7 +100,8 @@ def _owner_in(value: str) -> Owner | None:
     fields = dict(part.partition("=")[::2] for part in parts)
     if first != _HERITAGE or not fields.get("owner"):
         return None
-    return Owner(fields["owner"], fields.get("resource", ""))
+    owner = Owner(fields["owner"], fields.get("resource", ""))
+    return owner if max(len(owner.owner), len(owner.resource)) <= _MOST_DIGITS else None
 
 
 def _digest(*parts: str) -> str:

@@ -21,7 +21,7 @@ from typing import Final
 
 from provider.dns import ownership
 from provider.dns.ownership import Owner
-from provider.dns.records import RecordSet
+from provider.dns.records import LEADING, RecordSet
 from provider.dns.store import Change, Found
 
 __all__ = ["Gave", "Standing", "Step", "Wanted", "gave_nothing", "release", "settle"]
@@ -29,8 +29,6 @@ __all__ = ["Gave", "Standing", "Step", "Wanted", "gave_nothing", "release", "set
 Gave = Callable[[Owner], bool]
 """Whether another owner gave a domain, and so its records, to this one."""
 
-_LEADING: Final = frozenset({"A", "AAAA", "CNAME", "ALIAS", "ANAME", "HTTPS", "SVCB"})
-"""Types that decide where visitors of a name go."""
 _MADE: Final = frozenset({"A", "AAAA", "CNAME", "ALIAS", "TXT"})
 """Types that the provider makes, and so may delete."""
 
@@ -203,7 +201,7 @@ def _in_the_way(wanted: Wanted, found: Found, name: str) -> list[RecordSet]:
     if "CNAME" in types:
         # A CNAME is alone at its name (RFC 1034, section 3.6.2).
         return list(found.of(name))
-    beside = types | {"CNAME"} | (_LEADING if types & _LEADING else frozenset())
+    beside = types | {"CNAME"} | (LEADING if types & LEADING else frozenset())
     return [each for each in found.of(name) if each.type in beside]
 
 

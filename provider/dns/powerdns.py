@@ -16,6 +16,7 @@ one only where it is said that they are set.
 from __future__ import annotations
 
 import json
+import re
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,13 +26,16 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
+from urllib3.exceptions import TimeoutError as TimedOut
 
 from edgetenants_runtime import deadline
+from provider.dns import bounded_http
 from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.expectations import differs_after, differs_before
 from provider.dns.rdata import name_of, rdataset_of, rdataset_of_texts, record_set
 from provider.dns.records import RecordSet, Zone, normal
 from provider.dns.store import Change, Found, Written, no_alias
+from provider.dns.throttle import LONGEST_PAUSE
 
 __all__ = ["Api", "PowerDnsStore"]
 
@@ -39,7 +43,7 @@ _SECONDS: Final = 5.0
 _LEAST_SECONDS: Final = 0.01
 _CONNECTIONS: Final = 4
 """Kept open; more are opened when more threads ask."""
-_MOST_BYTES: Final = 4 * 1024 * 1024
+_MOST_BYTES: Final = 1024 * 1024
 """Of an answer. One name has some hundred bytes."""
 _WORDS: Final = 300
 """Characters of PowerDNS's words in a message."""
@@ -54,6 +58,14 @@ _FAILURES: Final = {
     429: Failure.LATER,
 }
 _ALIASES: Final = frozenset({"ALIAS"})
+_ODD: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""What an answer of another form raises."""
+_MOST_TTL: Final = 2**31 - 1
+"""Seconds (RFC 2181, section 8)."""
+_ADDRESS: Final = re.compile(" at 0x[0-9a-f]+")
+"""Of an object of Python, in the words of a library: another one at each attempt."""
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_CERTIFICATE: Final = re.compile(f"{_BEGIN}[^-]*-----END CERTIFICATE-----")
 
 
 @dataclass(frozen=True)
@@ -88,8 +100,8 @@ class PowerDnsStore:
         self._key = api.key
         self._zones = frozenset(map(normal, zones))
         self._has_alias = has_alias
-        tls: dict[str, Any] = {"ssl_context": _context(authorities)} if authorities else {}
-        self._http = urllib3.PoolManager(num_pools=1, maxsize=_CONNECTIONS, retries=False, **tls)
+        tls: dict[str, Any] = {} if authorities is None else {"ssl_context": _context(authorities)}
+        self._http = bounded_http.manager(_CONNECTIONS, **tls)
 
     def zone_of(self, domain: str) -> Zone | None:
         """Return the zone with the longest name, asking for each name from the domain upwards."""
@@ -148,13 +160,14 @@ class PowerDnsStore:
     def _zone(self, name: str) -> tuple[Zone, bool] | None:
         """The zone of that name, and whether it takes changes."""
         listed = self._asked("GET", f"/zones?{urlencode({'zone': f'{name}.'})}", f"look for zone {name}")
-        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        if not isinstance(listed, list):
             raise DnsError(Failure.LATER, f"{self}: look for zone {name}: unexpected answer: expected a list")
-        for each in listed:
-            if normal(str(each.get("name", ""))) == name:
-                kind = str(each.get("kind", "")).lower()
-                return Zone(str(each.get("id", f"{name}.")), name), kind in _WRITABLE
-        return None
+        try:
+            zones = [_zone(each) for each in listed]
+        except _ODD as error:
+            words = f"{self}: look for zone {name}: unexpected answer: {error!r}"
+            raise DnsError(Failure.LATER, words) from error
+        return next((each for each in zones if each[0].name == name), None)
 
     def _read(self, zone: Zone, name: str) -> tuple[RecordSet, ...]:
         doing = f"read of {name} in zone {zone.name}"
@@ -167,8 +180,8 @@ class PowerDnsStore:
         if not isinstance(rrsets, list):
             raise DnsError(Failure.LATER, f"{self}: {doing}: unexpected answer: expected rrsets")
         try:
-            records = [_record_set(each) for each in rrsets if normal(each["name"]) == name]
-        except (KeyError, TypeError, ValueError) as error:
+            records = [_record_set(each) for each in rrsets if normal(_text(each["name"])) == name]
+        except _ODD as error:
             raise DnsError(Failure.LATER, f"{self}: {doing}: unexpected answer: {error!r}") from error
         return tuple(sorted(records, key=lambda each: each.type))
 
@@ -178,9 +191,11 @@ class PowerDnsStore:
     def _asked(self, method: str, path: str, doing: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON of an answer; None for an empty one."""
         status, data, after = self._sent(method, path, doing, body)
+        unclear = _unanswered(method)
+        if len(data) > _MOST_BYTES:
+            raise DnsError(unclear, f"{self}: {doing}: {status}: expected at most {_MOST_BYTES} bytes")
         if 200 <= status < 300:
             return self._parsed(data, doing)
-        unclear = Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
         failure = _FAILURES.get(status, Failure.REFUSED if status < 500 else unclear)
         raise DnsError(failure, f"{self}: {doing}: {status}: {self._said(data)}", after=after)
 
@@ -200,7 +215,9 @@ class PowerDnsStore:
                 preload_content=False,
             )
             try:
-                return answer.status, answer.read(_MOST_BYTES), _after(answer.headers.get("Retry-After"))
+                # As it was sent: a few bytes may be unpacked to many.
+                data = answer.read(_MOST_BYTES + 1, decode_content=False)
+                return answer.status, data, _after(answer.headers.get("Retry-After"))
             finally:
                 # One that was read to its end is in the pool again; any other must not be reused.
                 answer.close()
@@ -208,32 +225,55 @@ class PowerDnsStore:
             words = f"{self}: {doing}: no connection: {self._clean(error)}"
             raise Unreachable(Failure.LATER, words) from error
         except (HTTPError, OSError) as error:
-            unclear = Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
-            raise Unreachable(unclear, f"{self}: {doing}: no answer: {self._clean(error)}") from error
+            raise self._no_answer(method, doing, error) from error
+
+    def _no_answer(self, method: str, doing: str, error: Exception) -> DnsError:
+        cause = error.args[0] if error.args else None
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            # It has answered, and nothing was sent: other configs may have the right authorities.
+            words = f"its certificate is not valid or not trusted: {cause.verify_message}"
+            return DnsError(Failure.NOT_PERMITTED, f"{self}: {doing}: {words}")
+        unclear = _unanswered(method)
+        words = "timed out" if isinstance(error, TimedOut | TimeoutError) else self._clean(error)
+        return Unreachable(unclear, f"{self}: {doing}: no answer: {words}")
 
     def _parsed(self, data: bytes, doing: str) -> Any:
         try:
             return json.loads(data) if data.strip() else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DnsError(Failure.LATER, f"{self}: {doing}: the answer is no JSON") from error
 
     def _said(self, data: bytes) -> str:
-        """PowerDNS's words: the field `error`, or what the answer begins with."""
-        text = data.decode(errors="replace")
-        with suppress(ValueError, KeyError, TypeError):
-            text = str(json.loads(text)["error"])
-        return self._clean(text)
+        """PowerDNS's words, in the field `error`. Pages of a proxy have times and numbers of requests, and
+        would change the status at each attempt."""
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            return self._clean(_text(json.loads(data)["error"]))
+        return "without words of PowerDNS"
 
     def _clean(self, words: object) -> str:
-        text = str(words)
+        text = _ADDRESS.sub("", " ".join(str(words).split()))
         return (text.replace(self._key, "***") if self._key else text)[:_WORDS]
 
 
+def _unanswered(method: str) -> Failure:
+    """What a request without a clear answer means: a change may have been made."""
+    return Failure.UNCERTAIN if method == "PATCH" else Failure.LATER
+
+
 def _context(authorities: str) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cadata=authorities)
-    except ssl.SSLError as error:
-        raise ValueError(f"expected certificates in PEM, got something else: {error.reason}") from error
+    if not authorities.isascii():
+        raise ValueError("expected certificates in PEM, got characters that are not ASCII")
+    blocks = _CERTIFICATE.findall(authorities)
+    if not blocks:
+        raise ValueError(f"expected certificates in PEM, got no line {_BEGIN} with its end")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for number, each in enumerate(blocks, 1):
+        try:
+            context.load_verify_locations(cadata=each)
+        except (ssl.SSLError, ValueError) as error:
+            cause = str(error).partition(" (_ssl.c")[0]
+            raise ValueError(f"certificate {number} of {len(blocks)} cannot be read: {cause}") from error
+    return context
 
 
 def _rrsets(change: Change) -> list[dict[str, Any]]:
@@ -258,11 +298,31 @@ def _contents(record: RecordSet) -> list[str]:
     return [str(each.to_text()) for each in rdataset_of(record)]
 
 
+def _zone(listed: Mapping[str, Any]) -> tuple[Zone, bool]:
+    """A zone as the API lists it, and whether it takes changes."""
+    name, id_ = normal(_text(listed["name"])), _text(listed["id"])
+    return Zone(id_, name), _text(listed["kind"]).lower() in _WRITABLE
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string, got {type(value).__name__}")
+    # JSON may have halves of characters, which no request can have.
+    value.encode()
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or not 0 <= value <= _MOST_TTL:
+        raise TypeError(f"expected a number of seconds, got {value!r:.20}")
+    return value
+
+
 def _record_set(rrset: Mapping[str, Any]) -> RecordSet:
     """A record set as the API has it. One with a disabled record, if the version shows it, is no plain one,
     and is never changed: the provider would delete what a person put aside."""
-    name, kind, ttl = normal(rrset["name"]), str(rrset["type"]), int(rrset["ttl"])
-    contents = [str(each["content"]) for each in rrset["records"]]
+    name, kind, ttl = normal(_text(rrset["name"])), _text(rrset["type"]), _number(rrset["ttl"])
+    contents = [_text(each["content"]) for each in rrset["records"]]
     aside = any(each.get("disabled") for each in rrset["records"])
     if kind in _ALIASES:
         return RecordSet(name, kind, tuple(sorted(map(normal, contents))), ttl, alias=True, routed=aside)
@@ -275,4 +335,4 @@ def _record_set(rrset: Mapping[str, Any]) -> RecordSet:
 
 
 def _after(header: str | None) -> float | None:
-    return float(header) if header and header.isdecimal() else None
+    return min(float(header), LONGEST_PAUSE) if header and header.isdecimal() else None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 __all__ = [
+    "ALIASES",
+    "LEADING",
     "LONGEST_NAME",
     "RecordSet",
     "Zone",
@@ -15,6 +17,10 @@ __all__ = [
     "normal",
 ]
 
+ALIASES: Final = frozenset({"ALIAS", "ANAME"})
+"""Types of alias records of services outside of AWS. The service answers with the addresses of the target."""
+LEADING: Final = frozenset({"A", "AAAA", "CNAME", "HTTPS", "SVCB"}) | ALIASES
+"""Types that decide where visitors of a name go."""
 LONGEST_NAME: Final = 253
 """Characters of a name without the final dot (RFC 1035, section 2.3.4)."""
 

@@ -2,7 +2,8 @@
 
 A server that does not answer costs a worker some seconds for each request. So after a failure there is a
 pause, and all requests meanwhile fail at once; after it, one request tries again. A server that answers gets
-a few requests at a time, so it may be slow and delays only some workers.
+a few requests at a time, so it may be slow and delays only some workers. What a reconcile waits for turns,
+it waits once, however many domains it has.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Final
 
 from edgetenants_runtime import deadline
-from edgetenants_runtime.clock import Clock
+from edgetenants_runtime.clock import Clock, Stopwatch
 from provider.dns.errors import DnsError, Failure, Unreachable
 
-__all__ = ["ServerPace"]
+__all__ = ["Patience", "ServerPace", "waiting"]
 
 _AT_ONCE: Final = 4
 """Requests at the same time."""
 _TURN_SECONDS: Final = 5.0
-"""How long a worker waits for its turn; real time, as connections hang in real time."""
+"""How long a reconcile waits for its turns; real time, as connections hang in real time."""
 _BUSY_AGAIN: Final = 2.0
 _FIRST_PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 30.0
@@ -29,6 +32,26 @@ _TRY_SECONDS: Final = 10.0
 """How long others wait for the one request that tries a server again."""
 _SHORT: Final = 1.0
 """A request with less time left than this says nothing about the server."""
+
+
+@dataclass
+class Patience:
+    """How long one reconcile still waits for turns. Belongs to one thread."""
+
+    left: float = field(default_factory=lambda: _TURN_SECONDS)
+
+
+_patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def waiting(patience: Patience) -> Iterator[None]:
+    """In the block, wait for turns as long as this says. Without it, each turn has its own time."""
+    token = _patience.set(patience)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
 
 
 class ServerPace:
@@ -52,7 +75,7 @@ class ServerPace:
         """
         with self._lock:
             self._refuse()
-        if not self._turns.acquire(timeout=min(_TURN_SECONDS, deadline.remaining())):
+        if not self._acquired(_patience.get() or Patience()):
             words = f"{self._name}: {_AT_ONCE} other requests have no answer yet"
             raise DnsError(Failure.LATER, words, after=_BUSY_AGAIN)
         try:
@@ -61,6 +84,13 @@ class ServerPace:
                 yield
         finally:
             self._turns.release()
+
+    def _acquired(self, patience: Patience) -> bool:
+        watch = Stopwatch()
+        try:
+            return self._turns.acquire(timeout=min(patience.left, deadline.remaining()))
+        finally:
+            patience.left = max(0.0, patience.left - watch.elapsed())
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -92,7 +122,8 @@ class ServerPace:
         """Call under the lock."""
         left = self._until - self._clock.now()
         if left > 0:
-            words = f"{self._name}: it did not answer; the next try is in {left:.0f} s"
+            # Without the seconds: words that change would be written to the status each time.
+            words = f"{self._name}: it did not answer; it is asked again within {_LONGEST_PAUSE:.0f} s"
             raise Unreachable(Failure.LATER, words, after=left)
 
     def _failed(self) -> None:

@@ -18,13 +18,17 @@ from provider.dns.records import RecordSet, Zone
 
 __all__ = [
     "Change",
+    "DeletesEmptyZones",
     "Found",
     "KnowsMarks",
     "RecordStore",
+    "Remembers",
     "WritesTogether",
     "Written",
+    "is_deleted",
     "marked",
     "no_alias",
+    "remembers",
     "write_all",
 ]
 
@@ -74,8 +78,12 @@ class RecordStore(Protocol):
     """
 
     def zone_of(self, domain: str) -> Zone | None:
-        """Return the zone whose name is the longest match for the domain; None if the service has none that
-        the provider may write to."""
+        """Return the zone whose name is the longest match for the domain; None if the service says that it
+        has none that the provider may write to.
+
+        Raises:
+            DnsError: also if the service does not say whether it has one.
+        """
         ...
 
     def read(self, zone: Zone, names: Iterable[str], *, fresh: bool = False) -> Found:
@@ -126,6 +134,25 @@ class KnowsMarks(Protocol):
         ...
 
 
+@runtime_checkable
+class Remembers(Protocol):
+    """An optional method for a store whose answers may be some minutes old, and that reads a few names again
+    at little cost."""
+
+    def read_again(self, zone: Zone, names: Iterable[str]) -> Found:
+        """As `RecordStore.read` with `fresh`."""
+        ...
+
+
+@runtime_checkable
+class DeletesEmptyZones(Protocol):
+    """An optional method for a store whose service deletes a zone only after its records."""
+
+    def is_deleted(self, domain: str) -> bool:
+        """Whether, as `zone_of` returned None for the domain, no zone of it is left with records in it."""
+        ...
+
+
 def no_alias(domain: str) -> DnsError:
     """Return the error for an apex, where the service has no records for that."""
     return DnsError(
@@ -139,6 +166,16 @@ def no_alias(domain: str) -> DnsError:
 def marked(store: object, owner: Owner) -> frozenset[str]:
     """Return what a store knows of the domains of a resource; see KnowsMarks."""
     return store.marked(owner) if isinstance(store, KnowsMarks) else frozenset()
+
+
+def remembers(store: object) -> bool:
+    """Whether a store's answers may be old, and cost little to be read again; see Remembers."""
+    return isinstance(store, Remembers)
+
+
+def is_deleted(store: object, domain: str) -> bool:
+    """Whether a zone that is not found has no records any more; see DeletesEmptyZones."""
+    return isinstance(store, DeletesEmptyZones) and store.is_deleted(domain)
 
 
 def write_all(store: RecordStore, zone: Zone, changes: Sequence[Change]) -> list[Written | DnsError]:

@@ -49,7 +49,8 @@ class Throttle:
             if left <= 0:
                 self._take(now)
                 return
-        words = f"{self._what}: {doing}: not sent yet: the service takes the next request in {left:.1f} s"
+        # Without the seconds: words that change would be written to the status each time.
+        words = f"{self._what}: {doing}: not sent yet: the service allows no further request at the moment"
         raise DnsError(Failure.LATER, words, after=left)
 
     def pause(self, seconds: float) -> float:

@@ -111,6 +111,19 @@ class TestNothingDangles:
         assert lister.mr is None
         assert zone.records == before
 
+    def test_those_in_a_zone_that_the_config_does_not_name_any_more_are_not_forgotten(self, acme, aws, zone):
+        other = Zone(aws, "other.test")
+        acme.configs.dns = dns_config(aws, other)
+        acme.restart()
+        acme.delete()
+        acme.run(240)
+        assert acme.mr is not None
+        assert ("acme.example.com", "CNAME") in zone.records
+        assert "the provider made records of acme.example.com" in acme.told("DNSReady")[2]
+        acme.configs.dns = dns_config(aws, zone, other)
+        acme.run(240)
+        assert (acme.mr, zone.records) == (None, {})
+
     def test_a_view_from_before_they_were_made_does_not_keep_them(self, acme, aws, zone):
         key = ProviderConfigKey("ClusterProviderConfig", "dns2", "")
         second = replace(dns_config(aws, zone), key=key, uid="u-2")

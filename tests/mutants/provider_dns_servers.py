@@ -26,8 +26,8 @@ _OF_TEAMS: tuple[Mutation, ...] = (
     Mutation(
         "PowerDNS of a team is not checked",
         "cloudfront/account/dns_servers.py",
-        '        self._check(config, f"{field}.url", host, port)\n',
-        "",
+        '        of_team = self._check(config, f"{field}.url", host, port)\n',
+        "        of_team = bool(config.key.namespace)\n",
         "a team has the provider send requests to services of the cluster",
         _SERVERS,
     ),
@@ -53,14 +53,6 @@ _OF_TEAMS: tuple[Mutation, ...] = (
         "secret or {}, of_team)",
         "secret or {})",
         "a team's store asks private addresses",
-        _SERVERS,
-    ),
-    Mutation(
-        "wrong authorities of one config pause all",
-        "cloudfront/account/dns_servers.py",
-        """f"{scheme}://{host}:{port} {_digest(said.ca_certificates or '')}\"""",
-        'f"{scheme}://{host}:{port}"',
-        "a team stops the records of all others",
         _SERVERS,
     ),
     Mutation(
@@ -158,8 +150,8 @@ _OF_MEMORY: tuple[Mutation, ...] = (
     Mutation(
         "a zone that is gone is remembered",
         "dns/remembering.py",
-        "            if error.failure in (Failure.NO_ZONE, Failure.NOT_PERMITTED):\n",
-        "            if error.failure in ():\n",
+        "            if zone and error.failure in (Failure.NO_ZONE, Failure.NOT_PERMITTED):\n",
+        "            if False:\n",
         "the tenant says for ten minutes what is not true",
         _REMEMBERING,
     ),
@@ -174,8 +166,8 @@ _OF_MEMORY: tuple[Mutation, ...] = (
     Mutation(
         "memory has no end",
         "dns/remembering.py",
-        "        while len(self._kept) > _MOST:\n",
-        "        while False:\n",
+        "        while len(self._kept) > _MOST or self.bytes > self._room:\n",
+        "        while self.bytes > self._room:\n",
         "domains that come and go fill the memory",
         _REMEMBERING,
     ),

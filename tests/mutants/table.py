@@ -17,6 +17,7 @@ from tests.mutants.provider_defects import PROVIDER_DEFECTS
 from tests.mutants.provider_deletions import PROVIDER_DELETIONS
 from tests.mutants.provider_dns import PROVIDER_DNS
 from tests.mutants.provider_dns_clouds import PROVIDER_DNS_CLOUDS
+from tests.mutants.provider_dns_hostile import PROVIDER_DNS_HOSTILE
 from tests.mutants.provider_dns_servers import PROVIDER_DNS_SERVERS
 from tests.mutants.provider_domain_proofs import FUNCTION_DOMAIN_PROOFS, PROVIDER_DOMAIN_PROOFS
 from tests.mutants.provider_edits import PROVIDER_EDITS
@@ -107,6 +108,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_DELETIONS,
             *PROVIDER_DNS,
             *PROVIDER_DOMAIN_PROOFS,
+            *PROVIDER_DNS_HOSTILE,
             *PROVIDER_DNS_SERVERS,
             *PROVIDER_DNS_CLOUDS,
             *PROVIDER_EDITS,

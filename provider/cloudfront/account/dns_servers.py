@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import re
+import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
@@ -26,7 +29,9 @@ from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config.resolved import ResolvedConfig, SecretField
 from edgetenants_runtime.errors import ExternalError, Retry
 from provider.cloudfront.account import record_stores, secret_values
+from provider.cloudfront.account.public_addresses import is_public
 from provider.cloudfront.account.record_stores import Records
+from provider.cloudfront.memory.record_tickets import RecordTickets
 from provider.dns.errors import Failure
 from provider.dns.powerdns import Api, PowerDnsStore
 from provider.dns.remembering import RememberingStore
@@ -47,14 +52,16 @@ _MOST: Final = 1000
 """Configs that are kept; those used last. What is known of the others is read again."""
 _MOST_OF_NAMESPACE: Final = 20
 """Of one namespace: a team that makes many must not have those of others dropped."""
+_MOST_TICKETS_OF_NAMESPACE: Final = 2 * _MOST_OF_NAMESPACE
+_NUMBERS: Final = re.compile("[0-9a-fx.]*[0-9]")
 _PORTS: Final = {"http": 80, "https": 443}
 _OF_RFC2136: Final = (
     "Check the fields tsigSecretRef and zones in spec.dns.rfc2136 of the ProviderConfig, and what the server "
     "permits this key"
 )
 _OF_POWERDNS: Final = (
-    "Check the field apiKeySecretRef in spec.dns.powerdns of the ProviderConfig, and the server's settings "
-    "api-key and webserver-allow-from"
+    "Check the fields apiKeySecretRef and caCertificates in spec.dns.powerdns of the ProviderConfig, and the "
+    "server's settings api-key and webserver-allow-from"
 )
 
 
@@ -65,6 +72,10 @@ class Allowed:
     servers: frozenset[tuple[str, int]] = frozenset()
     """Hosts in lower case, without brackets, and ports."""
     all: bool = False
+
+
+_ROOM_OF_TEAM: Final = 6 * 1024 * 1024
+"""Bytes that the store of a namespaced config remembers: some hundred domains."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,9 @@ class DnsServers:
         """By the uid of the config; the one used last is the last one."""
         self._stores: WeakValueDictionary[str, RememberingStore] = WeakValueDictionary()
         self._paces: WeakValueDictionary[str, ServerPace] = WeakValueDictionary()
+        self._tickets: OrderedDict[tuple[str, str, str], RecordTickets] = OrderedDict()
+        """By namespace and uid of the config, and its server: what is under way there outlives an edit of the
+        config, and a time in which it is not used."""
 
     def of(self, config: ResolvedConfig) -> Records:
         """Return the service of a config of which `is_named_by` is true. Open it again if the config or its
@@ -99,8 +113,9 @@ class DnsServers:
                 self._opened.move_to_end(config.uid)
                 return known.records
         spec = _spec(config)
-        records = record_stores.made(spec, self._store(config, spec))
+        server, store = self._store(config, spec)
         with self._lock:
+            records = record_stores.made(spec, store, self._tickets_of(config, server))
             # Another worker may have opened it meanwhile: all must share its tickets.
             known = self._opened.get(config.uid)
             if known is not None and known.fingerprint == fingerprint:
@@ -114,6 +129,19 @@ class DnsServers:
         """Forget a deleted provider config. A store that no config uses closes its connections."""
         with self._lock:
             self._opened.pop(uid, None)
+            for key in [each for each in self._tickets if each[1] == uid]:
+                del self._tickets[key]
+
+    def _tickets_of(self, config: ResolvedConfig, server: str) -> RecordTickets:
+        """Call under the lock. Those at another server say nothing about this one."""
+        key = (config.key.namespace, config.uid, server)
+        tickets = self._tickets.pop(key) if key in self._tickets else RecordTickets()
+        self._tickets[key] = tickets
+        of_team = [each for each in self._tickets if each[0] == config.key.namespace]
+        most = _MOST_TICKETS_OF_NAMESPACE if config.key.namespace else _MOST
+        for each in of_team[:-most]:
+            del self._tickets[each]
+        return tickets
 
     def _make_room(self, namespace: str) -> None:
         """Call under the lock."""
@@ -123,14 +151,14 @@ class DnsServers:
         while len(self._opened) > _MOST:
             self._opened.popitem(last=False)
 
-    def _store(self, config: ResolvedConfig, spec: ProviderConfigSpec) -> RecordStore:
+    def _store(self, config: ResolvedConfig, spec: ProviderConfigSpec) -> tuple[str, RecordStore]:
         if spec.dns is not None and spec.dns.powerdns is not None:
             return self._powerdns(config, spec.dns.powerdns)
         if spec.dns is not None and spec.dns.rfc2136 is not None:
             return self._rfc2136(config, spec.dns.rfc2136)
         raise ExternalError(f"{config.key}: spec.dns: expected a DNS server, got none", retry=Retry.poll())
 
-    def _rfc2136(self, config: ResolvedConfig, said: Rfc2136) -> RecordStore:
+    def _rfc2136(self, config: ResolvedConfig, said: Rfc2136) -> tuple[str, RecordStore]:
         field = f"{config.key}: spec.dns.rfc2136"
         of_team = self._check(config, f"{field}.server", said.server, said.port)
         secret = config.secrets.get(_TSIG)
@@ -150,14 +178,14 @@ class DnsServers:
             zones=said.zones or (),
             name_servers=names if said.propagation is Propagation.NAME_SERVERS else None,
         )
-        server = f"DNS server {said.server} port {said.port}"
+        name = f"DNS server {_host(said.server)} port {said.port}"
         identity = _digest("rfc2136", said.model_dump_json(), secret or {}, of_team)
-        return self._shared(identity, store, server, server, _OF_RFC2136)
+        return name, self._shared(identity, store, name, _OF_RFC2136, of_team=of_team)
 
-    def _powerdns(self, config: ResolvedConfig, said: PowerDns) -> RecordStore:
+    def _powerdns(self, config: ResolvedConfig, said: PowerDns) -> tuple[str, RecordStore]:
         field = f"{config.key}: spec.dns.powerdns"
-        scheme, host, port = _reached(f"{field}.url", said.url)
-        self._check(config, f"{field}.url", host, port)
+        scheme, host, port, path = _reached(f"{field}.url", said.url)
+        of_team = self._check(config, f"{field}.url", host, port)
         secret = config.secrets.get(_API_KEY) or {}
         key = secret_values.api_key(f"{field}.apiKeySecretRef", secret)
         try:
@@ -169,21 +197,27 @@ class DnsServers:
             )
         except ValueError as error:
             raise ExternalError(f"{field}.caCertificates: {error}", retry=Retry.poll()) from error
-        # Wrong authorities of one config say nothing about the server.
-        way = f"{scheme}://{host}:{port} {_digest(said.ca_certificates or '')}"
-        identity = _digest("powerdns", said.model_dump_json(), secret)
-        return self._shared(identity, store, way, f"PowerDNS {scheme}://{host}:{port}", _OF_POWERDNS)
+        identity = _digest("powerdns", said.model_dump_json(), secret, of_team)
+        # Several servers may be behind one proxy, each with a path. The authorities are no part of it: a
+        # certificate that a config does not trust is an answer, which pauses no other config.
+        name = f"PowerDNS {scheme}://{_host(host)}:{port}{path}"
+        return name, self._shared(identity, store, name, _OF_POWERDNS, of_team=of_team)
 
-    def _shared(self, identity: str, store: RecordStore, way: str, name: str, advice: str) -> RecordStore:
-        """The store of equal configs. `way`: what all requests that succeed or fail together share."""
+    def _shared(
+        self, identity: str, store: RecordStore, server: str, advice: str, *, of_team: bool
+    ) -> RecordStore:
+        """The store of equal configs. `server` names it, however configs spell it: all requests to it share
+        its pace."""
         with self._lock:
             known = self._stores.get(identity)
             if known is not None:
                 return known
-            pace = self._paces.get(way)
+            pace = self._paces.get(server)
             if pace is None:
-                pace = self._paces[way] = ServerPace(self._clock, name)
-            made = RememberingStore(store, pace, self._clock, {Failure.NOT_PERMITTED: advice})
+                pace = self._paces[server] = ServerPace(self._clock, server)
+            advices = {Failure.NOT_PERMITTED: advice}
+            how = {"room": _ROOM_OF_TEAM} if of_team else {}
+            made = RememberingStore(store, pace, self._clock, advices, **how)
             self._stores[identity] = made
             return made
 
@@ -216,8 +250,24 @@ def _bare(host: str) -> str:
     return host.strip("[]").lower()
 
 
-def _reached(field: str, url: str) -> tuple[str, str, int]:
-    """Scheme, host and port, as the HTTP client itself reads them: another reader could see another host."""
+def _host(host: str) -> str:
+    """A host in one spelling: an address as most people write it, a name without the final dot."""
+    bare = _bare(host)
+    with suppress(OSError, UnicodeError):
+        # Such as 127.1, which the system takes for an address.
+        bare = socket.inet_ntoa(socket.inet_aton(bare)) if _NUMBERS.fullmatch(bare) else bare
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        # A name of one label may be completed by the resolver, unless a dot ends it: that is another host.
+        return bare.removesuffix(".") if "." in bare[:-1] else bare
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)
+
+
+def _reached(field: str, url: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path, as the HTTP client itself reads them: another reader could see another
+    host."""
     try:
         parsed = parse_url(url)
     except LocationParseError as error:
@@ -226,19 +276,13 @@ def _reached(field: str, url: str) -> tuple[str, str, int]:
         raise ExternalError(
             f"{field}: expected an http or https URL with a host and without a user", retry=Retry.poll()
         )
-    return parsed.scheme, _bare(parsed.host), parsed.port or _PORTS[parsed.scheme]
+    path = (parsed.path or "").rstrip("/")
+    return parsed.scheme, _bare(parsed.host), parsed.port or _PORTS[parsed.scheme], path
 
 
 def _public_addresses(host: str) -> Iterable[str]:
     """The public addresses of a name server. Who may change a zone of a team chooses its name servers."""
-    return [each for each in system_addresses(host) if _is_public(each)]
-
-
-def _is_public(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_global
-    except ValueError:
-        return False
+    return [each for each in system_addresses(host) if is_public(each)]
 
 
 def _spec(config: ResolvedConfig) -> ProviderConfigSpec:

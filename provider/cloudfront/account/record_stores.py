@@ -27,10 +27,10 @@ class Records:
     tickets: RecordTickets = field(default_factory=RecordTickets)
 
 
-def made(spec: ProviderConfigSpec, store: RecordStore) -> Records:
-    """Return the service of a config that has `dns`, with this store."""
+def made(spec: ProviderConfigSpec, store: RecordStore, tickets: RecordTickets | None = None) -> Records:
+    """Return the service of a config that has `dns`, with this store, and what is under way there."""
     may_replace = bool(spec.dns and spec.dns.existing_records is ExistingRecords.REPLACE_IF_CONFIRMED)
-    return Records(store, may_replace, spec.writes is Writes.FROZEN)
+    return Records(store, may_replace, spec.writes is Writes.FROZEN, tickets or RecordTickets())
 
 
 def of_route53(spec: ProviderConfigSpec, route53: Sequence[ZoneCalls], clock: Clock) -> Records | None:

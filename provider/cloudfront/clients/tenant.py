@@ -369,7 +369,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if fresh and where.endpoint:
             records.heard(where.state, where.endpoint)
             look = records.look(domains, where.endpoint, has)
-        return replace(where, look=look, ready=records.condition(where.unseen))
+        return replace(where, look=look, stored=mr.status, ready=records.condition(where.unseen))
 
     # Create.
 

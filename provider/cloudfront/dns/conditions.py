@@ -12,11 +12,21 @@ from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.dns.look import DomainLook, Look
 from provider.dns.plan import Standing
 
-__all__ = ["CONFIRM", "condition", "dns_ready", "of_problem"]
+__all__ = ["CONFIRM", "IF_SILENT", "IF_UNREACHABLE", "condition", "dns_ready", "of_problem"]
 
 CONFIRM: Final = "edgetenants.io/confirm"
 """The annotation of a confirmation, as in safety/guards.py."""
 _MOST: Final = 5
+IF_SILENT: Final = (
+    "If this lasts, remove the NS record of a name server that is gone; if the provider cannot reach the "
+    "name servers, set propagation to Primary in spec.dns.rfc2136 of the ProviderConfig"
+)
+"""What to do about name servers that do not answer."""
+IF_UNREACHABLE: Final = (
+    "The provider tries again. If this lasts, check that the DNS service runs and that the provider reaches "
+    "it"
+)
+"""What to do about a service that does not answer."""
 _NO_ACTION: Final = "No action is needed."
 
 
@@ -44,9 +54,8 @@ def dns_ready(access: RecordsAccess, look: Look, failed: str = "", unseen: str =
         return condition(DnsReason.DNS_RECORD_CREATING, _sentences(_reading(all_), unseen))
     if due := [each.domain for each in all_ if each.is_due]:
         return _due(access, due, unseen)
-    if slow := [each.domain for each in all_ if not each.served]:
-        words = f"The records of {named(slow, _MOST)} are written, but not on every name server yet."
-        return condition(DnsReason.DNS_PROPAGATING, _sentences(words, _NO_ACTION, unseen))
+    if slow := [each for each in all_ if not each.served]:
+        return condition(DnsReason.DNS_PROPAGATING, _sentences(_propagating(slow), unseen))
     if doubted := [each.domain for each in all_ if each.doubted]:
         words = (
             f"The zone has the records of {named(doubted, _MOST)}, but CloudFront does not see them yet. The "
@@ -63,14 +72,20 @@ def condition(reason: DnsReason, message: str = "", *, holds: bool = False) -> C
     return Condition(type=TenantConditionType.DNS_READY, status=status, reason=reason.value, message=message)
 
 
+def _propagating(slow: Sequence[DomainLook]) -> str:
+    domains = named([each.domain for each in slow], _MOST)
+    words = f"The records of {domains} are written, but not on every name server yet"
+    silent = min((each.silent for each in slow if each.silent), default="")
+    if not silent:
+        return _sentences(words, _NO_ACTION)
+    return _sentences(f"{words}: {silent.rstrip('.')}", IF_SILENT)
+
+
 def _reading(all_: Sequence[DomainLook]) -> str:
     silent = min((each.unreachable for each in all_ if each.unreachable), default="")
     if not silent:
         return _sentences("The provider is reading the zones of the domains.", _NO_ACTION)
-    return (
-        f"The zones of the domains cannot be read now: {silent.rstrip('.')}. The provider tries again. If "
-        "this lasts, check that the DNS service runs and that the provider reaches it"
-    )
+    return f"The zones of the domains cannot be read now: {silent.rstrip('.')}. {IF_UNREACHABLE}"
 
 
 def _due(access: RecordsAccess, due: Sequence[str], unseen: str) -> Condition:

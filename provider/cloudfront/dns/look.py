@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from apis.dns import DnsInstruction, RecordManager, RecordState
 from edgetenants_runtime.bounds import cut
@@ -14,10 +14,10 @@ from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
-from provider.dns.errors import DnsError, Failure, Unreachable
+from provider.dns.errors import DnsError, Failure, SilentNameServer, Unreachable
 from provider.dns.plan import Gave, Standing, Step, Wanted, gave_nothing
 from provider.dns.records import RecordSet, Zone
-from provider.dns.store import Found, RecordStore
+from provider.dns.store import Found, RecordStore, Remembers
 
 __all__ = [
     "NOTHING",
@@ -35,6 +35,8 @@ __all__ = [
 _CHALLENGE_TTL: Final = 300
 _LEADING: Final = frozenset({"A", "AAAA", "CNAME"})
 _DIGITS: Final = 10
+_Read = Callable[[Zone, Iterable[str]], Found]
+_SILENT_AGAIN: Final = 10.0
 _SILENT: Final = "the DNS service does not answer"
 _LONGEST_FOUND: Final = 1024
 """Characters, as in the API."""
@@ -51,6 +53,8 @@ class DomainLook:
     """What is to be done; None while unknown."""
     served: bool = True
     """All name servers answer with the last change."""
+    silent: str = ""
+    """Why it is not known whether they do; "" if it is."""
     problem: str = ""
     """Why its records cannot be managed."""
     later: float | None = None
@@ -106,6 +110,7 @@ class Look:
         return min(waits, default=None)
 
 
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 NOTHING: Final = Look()
 """Of a tenant whose records are not managed."""
 
@@ -126,13 +131,15 @@ def wanted(store: RecordStore, zone: Zone, domain: str, endpoint: str, ttl: int)
     return Wanted(domain, (*store.apex(domain, endpoint, ttl), challenge))
 
 
-def look(
+def look(  # noqa: PLR0913 - what it depends on, by name
     access: RecordsAccess,
     uid: str,
     domains: Iterable[str],
     endpoint: str,
     confirmation: str = "",
     has: Collection[str] = (),
+    *,
+    again: bool = False,
 ) -> Look:
     """Look at the records of domains that are to lead to a routing endpoint.
 
@@ -143,11 +150,15 @@ def look(
         endpoint: the routing endpoint.
         confirmation: the token that a user has given.
         has: the domains that the tenant has in AWS. Records move after their domain only.
+        again: what a store remembers does not count.
     """
+    read = _reader(access.store, again=again)
+    silent: dict[Zone, str] = {}
 
     def looked(domain: str, *, take_over: bool = False) -> DomainLook:
         by = access.gave if domain in has else gave_nothing
-        return _looked(access, uid, domain, endpoint, gave=by, take_over=take_over)
+        found = _looked(access, uid, domain, endpoint, read, gave=by, take_over=take_over)
+        return _with_ticket(access, uid, found, silent) if found.step else found
 
     each = {domain: looked(domain) for domain in sorted(domains)}
     asking = [found for found in each.values() if found.answers]
@@ -179,21 +190,24 @@ def states(look: Look, told: State) -> State:
     return state
 
 
-def apexes(look: Look) -> Callable[[str], bool]:
-    """Return which domains are the apex of a zone: the zone says it where it is known."""
+def apexes(look: Look, status: Mapping[str, Any] = _EMPTY) -> Callable[[str], bool]:
+    """Return which domains are the apex of a zone: the zone says it where it is known; else what the stored
+    status says, as the service may only be out of reach."""
+    stored = dns_instructions.stored_apexes(status)
 
     def is_apex(domain: str) -> bool:
         found = look.of(domain)
-        return found.is_apex if found.zone else dns_instructions.has_two_labels(domain)
+        return found.is_apex if found.zone else stored.get(domain, dns_instructions.has_two_labels(domain))
 
     return is_apex
 
 
-def marked(look: Look, record: DnsInstruction) -> DnsInstruction:
-    """Return the record, with what the zone has instead, and marked if the provider makes it."""
+def marked(look: Look, record: DnsInstruction, status: Mapping[str, Any] = _EMPTY) -> DnsInstruction:
+    """Return the record, with what the zone has instead, and marked if the provider makes it. While that is
+    not known, both are as in the stored status: that a service does not answer changes no record."""
     found = look.domains.get(_domain(record))
     if found is None or found.step is None:
-        return record
+        return record.model_copy(update=dns_instructions.stored_zone(status, record))
     own = found.step.standing in (Standing.OURS, Standing.DUE)
     there = [str(each) for each in found.step.there if each.name == record.name]
     return record.model_copy(
@@ -208,16 +222,28 @@ def _domain(record: DnsInstruction) -> str:
     return record.name.removeprefix(f"{CHALLENGE}.")
 
 
-def until_served(access: RecordsAccess, uid: str, domain: str) -> float | None:
+def until_served(access: RecordsAccess, uid: str, domain: str, silent: dict[Zone, str]) -> float | None:
     """Return None if all name servers answer with the last change of a domain's records, otherwise the
-    seconds until it makes sense to ask again."""
+    seconds until it makes sense to ask again.
+
+    Args:
+        access: the DNS service.
+        uid: of the managed resource.
+        domain: the domain.
+        silent: zones whose name servers gave no answer in this reconcile, and why. They are not asked again:
+            for a hundred domains, that would take some minutes. Gets such a zone.
+    """
     ticket = access.tickets.of(uid, domain)
     if ticket is None or access.store is None:
         return None
+    if ticket[0] in silent:
+        return _SILENT_AGAIN
     try:
         served = access.store.is_served(*ticket)
     except DnsError as error:
-        return error.after or 10.0
+        # The words of other errors may change with each attempt.
+        silent[ticket[0]] = str(error) if isinstance(error, SilentNameServer) else ""
+        return error.after or _SILENT_AGAIN
     if not served:
         return 5.0
     access.tickets.served(uid, domain)
@@ -229,8 +255,20 @@ def leads_to_cloudfront(record: RecordSet) -> bool:
     return all(value.endswith(".cloudfront.net") for value in record.values)
 
 
-def _looked(
-    access: RecordsAccess, uid: str, domain: str, endpoint: str, *, gave: Gave, take_over: bool = False
+def _reader(store: RecordStore | None, *, again: bool) -> _Read:
+    assert store is not None  # noqa: S101 - the caller has checked it
+    return store.read_again if again and isinstance(store, Remembers) else store.read
+
+
+def _looked(  # noqa: PLR0913 - what it depends on, by name
+    access: RecordsAccess,
+    uid: str,
+    domain: str,
+    endpoint: str,
+    read: _Read,
+    *,
+    gave: Gave,
+    take_over: bool = False,
 ) -> DomainLook:
     assert access.store is not None  # noqa: S101 - the caller has checked it
     found = DomainLook(domain)
@@ -242,19 +280,18 @@ def _looked(
         found = replace(found, zone=zone)
         asked = wanted(access.store, zone, domain, endpoint, access.ttl)
         above = _wildcards_above(domain, zone)
-        there = access.store.read(zone, asked.names | above)
+        there = read(zone, asked.names | above)
         step = plan.settle(asked, there, access.owner, take_over=take_over, gave=gave)
     except ValueError as error:
         return replace(found, problem=str(error))
     except DnsError as error:
         return _failed(found, error)
-    seen = replace(
+    return replace(
         found,
         step=step,
         answers=_answers(step, there, above, endpoint),
         doubted=access.tickets.doubted(uid, domain),
     )
-    return _with_ticket(access, uid, seen)
 
 
 def _failed(found: DomainLook, error: DnsError) -> DomainLook:
@@ -265,9 +302,11 @@ def _failed(found: DomainLook, error: DnsError) -> DomainLook:
     return replace(found, problem=str(error))
 
 
-def _with_ticket(access: RecordsAccess, uid: str, found: DomainLook) -> DomainLook:
-    later = until_served(access, uid, found.domain)
-    return found if later is None else replace(found, served=False, later=later)
+def _with_ticket(access: RecordsAccess, uid: str, found: DomainLook, silent: dict[Zone, str]) -> DomainLook:
+    later = until_served(access, uid, found.domain, silent)
+    if later is None:
+        return found
+    return replace(found, served=False, later=later, silent=silent.get(found.zone, "") if found.zone else "")
 
 
 def _without_zone(access: RecordsAccess, domain: str) -> str:

@@ -13,9 +13,9 @@ record always goes before the domain does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import structlog
 
@@ -32,12 +32,22 @@ from provider.cloudfront.dns import conditions
 from provider.cloudfront.dns import look as looks
 from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.dns.look import DomainLook, Look, leads_to_cloudfront, until_served
+from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
 from provider.dns import plan
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.plan import Wanted, gave_nothing
 from provider.dns.records import RecordSet, Zone
-from provider.dns.store import Change, Written, marked, write_all
+from provider.dns.server_pace import Patience, waiting
+from provider.dns.store import (
+    Change,
+    RecordStore,
+    Written,
+    is_deleted,
+    marked,
+    remembers,
+    write_all,
+)
 
 __all__ = ["TenantRecords"]
 
@@ -48,6 +58,23 @@ _SERVED_AGAIN: Final = 5.0
 _HELD: Final = 60.0
 _AT_ONCE: Final = 20
 """Domains whose records one reconcile makes before the tenant: for each it asks AWS who has it."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _patient(
+    method: Callable[Concatenate[TenantRecords, _P], _R],
+) -> Callable[Concatenate[TenantRecords, _P], _R]:
+    """Have all that waits for a turn at a server wait as long as is left to the reconcile."""
+
+    @wraps(method)
+    def patient(self: TenantRecords, /, *how: _P.args, **more: _P.kwargs) -> _R:
+        with waiting(self.patience):
+            return method(self, *how, **more)
+
+    return patient
 
 
 @dataclass
@@ -63,14 +90,20 @@ class TenantRecords:
     """Whether another resource, of any namespace, lists a domain or has it."""
     last: Look = looks.NOTHING
     """The last look of this reconcile."""
+    endpoint: str = ""
+    has: Collection[str] = ()
+    """Of the last look."""
     failed: str = ""
     """Why the last write failed."""
+    patience: Patience = field(default_factory=Patience)
+    """Of this reconcile."""
 
     @property
     def asked(self) -> bool:
         """The spec asks for records."""
         return self.access.asked
 
+    @_patient
     def look(self, domains: Iterable[str], endpoint: str | None, has: Collection[str] = ()) -> Look:
         """Look at the records of domains that are to lead to a routing endpoint; None: it is not known.
         `has` are those that the tenant has in AWS: their records move with them from other namespaces."""
@@ -78,6 +111,7 @@ class TenantRecords:
             return self.last
         confirmation = self.mr.annotations.get(conditions.CONFIRM, "")
         self.last = looks.look(self.access, self.mr.uid, domains, endpoint, confirmation, has)
+        self.endpoint, self.has = endpoint, has
         return self.last
 
     def heard(self, told: State, endpoint: str) -> None:
@@ -120,18 +154,49 @@ class TenantRecords:
             FieldDiff(f"dns.{each.domain}", "records to CloudFront", _there(each) or "none") for each in due
         )
 
+    @_patient
     def write(self, due: Iterable[DomainLook]) -> str:
-        """Write records; return what was done, for the event.
+        """Write records; return what was done, for the event. Where something has come in the way since the
+        last look, nothing is written, and the next reconcile shows it.
 
         Raises:
             ExternalError, NotYet: nothing was written.
         """
+        due = self._still_due(list(due))
         work = [(each.zone, each.step.change) for each in due if each.zone and each.step and each.step.change]
         written, failures = self._write(work)
         if not written and failures:
             raise self._failure(failures)
         self.failed = _why(failures)
         return f"wrote the DNS records of {named(written)}" if written else ""
+
+    def _still_due(self, due: list[DomainLook]) -> list[DomainLook]:
+        """Those that are due after another look, where a record is made for the first time and the last look
+        may be some minutes old: what a change expects does not name the wildcards above a domain."""
+        first = {each.domain: each for each in due if each.step and not each.step.corrects}
+        if not first or not remembers(self.access.store):
+            return due
+        confirmation = self.mr.annotations.get(conditions.CONFIRM, "")
+        # A confirmation is for all domains for which something else answers.
+        asking = {each.domain for each in self.last.domains.values() if _takes(each)}
+        look = looks.look(
+            self.access,
+            self.mr.uid,
+            first.keys() | asking,
+            self.endpoint,
+            confirmation,
+            self.has,
+            again=True,
+        )
+        # What answers for a domain was weighed before: whether the tenant serves it, or a user confirms it.
+        same = {
+            domain: now
+            for domain, now in look.domains.items()
+            if domain in first and now.is_due and now.answers == first[domain].answers
+        }
+        return [
+            same.get(each.domain, each) for each in due if each.domain in same or each.domain not in first
+        ]
 
     def _may_write(self, found: DomainLook, active: Collection[str]) -> bool:
         step = found.step
@@ -141,8 +206,7 @@ class TenantRecords:
             ours = all(map(leads_to_cloudfront, step.there))
             return (ours and bool(step.there)) or self.drift_policy is DriftPolicy.ENFORCE
         # Today's visitors must not end at a tenant that does not serve.
-        takes = bool(step.there or found.answers)
-        return not takes or self.last.confirmed or found.domain in active
+        return not _takes(found) or self.last.confirmed or found.domain in active
 
     # In the order of the tenant's own changes.
 
@@ -173,13 +237,14 @@ class TenantRecords:
         due = [each for each in each_look if each.is_due and self._is_free(each)][:_AT_ONCE]
         if due:
             check_free([each.domain for each in due])
-            story = self.write(due)
+            story = self.write(due) or "other records have come in the way of the domains"
             raise self._waits(f"{story}; waiting until every name server has them", _SERVED_AGAIN)
         slow = [each.domain for each in each_look if each.is_as_wanted and not each.served]
         if slow:
             words = f"the DNS records of {named(slow)} are not on every name server yet"
             raise self._waits(words, _SERVED_AGAIN)
 
+    @_patient
     def release(self, domains: Iterable[str], *, only_own: bool = False) -> None:
         """Remove the records of domains that the tenant is about to lose, and wait until no name server
         answers with them. Nothing is removed that another resource takes over, or that leads elsewhere.
@@ -192,9 +257,12 @@ class TenantRecords:
             NotYet: they are not gone yet.
             ExternalError: they cannot be removed.
         """
-        if not self.asked or self.access.is_nowhere:
+        if not self.asked:
             return
         leaving = sorted(each for each in domains if not self.succeeds(each))
+        if self.access.is_nowhere:
+            # Nothing says where the records of the others would be, if there are any.
+            leaving = [each for each in leaving if each in dns_instructions.made(self.mr.status)]
         if not leaving:
             return
         if self.access.problem:
@@ -211,8 +279,13 @@ class TenantRecords:
                 raise self._not_released(leaving, next(iter(failures.values())))
             _log.info("removed DNS records", tenant=self.mr.external_name, domains=written)
             raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
-        if slow := [each for each in leaving if until_served(self.access, self.mr.uid, each) is not None]:
-            raise NotYet(_gone_soon(slow), after=_SERVED_AGAIN)
+        silent: dict[Zone, str] = {}
+        served = (until_served(self.access, self.mr.uid, each, silent) for each in leaving)
+        if slow := [each for each, later in zip(leaving, served, strict=True) if later is not None]:
+            why = max(silent.values(), default="")
+            words = _gone_soon(slow, why)
+            told = (conditions.condition(DnsReason.DNS_PROPAGATING, words),) if why else ()
+            raise NotYet(words, after=_SERVED_AGAIN, conditions=told)
 
     def left_over(self, domains: Collection[str]) -> frozenset[str]:
         """Return the domains for which this resource made records, that are not among its own any more, and
@@ -242,11 +315,19 @@ class TenantRecords:
         left = sorted(self.left_over(domains))
         if not left:
             return
-        free = [each for each in left if not has_tenant(each)]
+        free = [each for each in left if self._is_left(each) and not has_tenant(each)]
         for each in set(left) - set(free):
-            # Its records are the business of that tenant's owner.
+            # Its records are the business of that tenant's owner, or no zone has them.
             self.access.tickets.gone(self.mr.uid, each)
         self.release(free, only_own=True)
+
+    def _is_left(self, domain: str) -> bool:
+        """Whether a domain has a zone, or the service does not say so. Nothing waits for records of a domain
+        that no tenant has."""
+        try:
+            return self.access.store is not None and self.access.store.zone_of(domain) is not None
+        except DnsError:
+            return True
 
     def release_without_tenant(self, domains: Iterable[str]) -> None:
         """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.
@@ -257,8 +338,11 @@ class TenantRecords:
 
     def _removal(self, domain: str, *, only_own: bool = False) -> list[tuple[Zone, Change]]:
         store = self.access.store
-        zone = store.zone_of(domain) if store else None
-        if store is None or zone is None:
+        if store is None:
+            return []
+        zone = store.zone_of(domain)
+        if zone is None:
+            self._check_without_zone(store, domain)
             return []
         # Any record at these names that leads to CloudFront: it may have been an apex before.
         names = Wanted(
@@ -288,11 +372,25 @@ class TenantRecords:
         self.access.tickets.gone(self.mr.uid, domain)
         return []
 
+    def _check_without_zone(self, store: RecordStore, domain: str) -> None:
+        """Raise DnsError if the records of a domain may still lead to CloudFront, although its zone is not
+        found: a provider config may name another server or other zones than when they were made. The status
+        is no proof, but here it only makes the deletion wait."""
+        if self.access.tickets.is_gone(self.mr.uid, domain) or is_deleted(store, domain):
+            return
+        if domain in marked(store, self.access.owner) or domain in dns_instructions.made(self.mr.status):
+            raise DnsError(
+                Failure.REFUSED,
+                f"the provider made records of {domain}, and {self.access.config} has no zone that contains "
+                "it any more. Name the DNS server and the zone there again; or, if no DNS server answers "
+                "with these records any more, go on without their removal",
+            )
+
     def _is_free(self, found: DomainLook) -> bool:
         """Nothing answers for it today, or a user has confirmed the change."""
         step = found.step
         corrects = step is not None and step.corrects
-        return self.last.confirmed or corrects or not (found.answers or (step and step.there))
+        return self.last.confirmed or corrects or not _takes(found)
 
     def _write(self, work: Iterable[tuple[Zone, Change]]) -> tuple[list[str], dict[str, DnsError]]:
         """Write changes, those of a zone together; return the domains that were written, and the failures."""
@@ -319,7 +417,7 @@ class TenantRecords:
     def _failure(self, failures: dict[str, DnsError]) -> ExternalError | NotYet:
         self.failed = _why(failures)
         first = next(iter(failures.values()))
-        words = f"DNS records of {named(sorted(failures))}: {first}"
+        words = f"DNS records of {named(sorted(failures))}: {self._told(first)}"
         if all(_passes(each) for each in failures.values()):
             self.failed = ""
             return NotYet(words, after=first.after or _AGAIN, conditions=(self.condition(),))
@@ -328,15 +426,25 @@ class TenantRecords:
 
     def _not_released(self, domains: list[str], error: DnsError | ValueError) -> ExternalError | NotYet:
         if isinstance(error, DnsError) and _passes(error):
-            words = f"the DNS records of {named(domains)} are to be removed first: {error}"
-            return NotYet(words, after=error.after or _AGAIN)
+            words = f"the DNS records of {named(domains)} are to be removed first: {self._told(error)}"
+            # A moment is worth no condition; a service that does not answer may keep the resource for long.
+            lasting = isinstance(error, Unreachable)
+            told = (conditions.condition(DnsReason.DNS_ERROR, words),) if lasting else ()
+            return NotYet(words, after=error.after or _AGAIN, conditions=told)
         return self._kept(domains, str(error))
+
+    def _told(self, error: DnsError) -> str:
+        if not isinstance(error, Unreachable):
+            return str(error)
+        # Its own words differ between a request and the pause after it, and would be written at each attempt.
+        _log.warning("DNS service does not answer", config=self.access.config, error=str(error))
+        return f"the DNS service of {self.access.config} does not answer. {conditions.IF_UNREACHABLE}"
 
     def _kept(self, domains: list[str], why: str) -> ExternalError:
         words = (
             f"the DNS records of {named(domains)} cannot be removed: {why.rstrip('.')}. The tenant keeps "
             "these domains meanwhile, as others could take them while the records lead to CloudFront. "
-            "Correct the cause; or remove spec.forProvider.dns, and the records stay"
+            "Correct the cause; or remove spec.forProvider.dns of this resource, and the records stay"
         )
         return ExternalError(
             words,
@@ -346,6 +454,11 @@ class TenantRecords:
 
     def _waits(self, words: str, after: float) -> NotYet:
         return NotYet(words, after=after, conditions=(self.condition(),))
+
+
+def _takes(found: DomainLook) -> bool:
+    """Whether its records replace what answers for a domain today."""
+    return bool(found.answers or (found.step and found.step.there))
 
 
 def _passes(error: DnsError) -> bool:
@@ -365,5 +478,6 @@ def _there(found: DomainLook) -> str:
     return ", ".join(map(str, found.step.there)) if found.step else ""
 
 
-def _gone_soon(domains: list[str]) -> str:
-    return f"the DNS records of {named(domains)} are removed; waiting until no name server answers with them"
+def _gone_soon(domains: list[str], silent: str = "") -> str:
+    words = f"the DNS records of {named(domains)} are removed; waiting until no name server answers with them"
+    return f"{words}: {silent.rstrip('.')}. {conditions.IF_SILENT}" if silent else words

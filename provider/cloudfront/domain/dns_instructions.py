@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from apis.conditions import DNS_UNSEEN
-from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
+from apis.dns import DnsInstruction, RecordManager, RecordPurpose, RecordState, RecordType
 from edgetenants_runtime.api.annotations import RECONCILE_REQUESTED_AT
 from provider.cloudfront.aws.domain_calls import DnsVerdict
 from provider.cloudfront.aws.errors import AwsError
@@ -31,14 +31,17 @@ __all__ = [
     "has_two_labels",
     "lost",
     "lost_proofs",
+    "made",
     "nowhere",
     "of_cloudfront",
     "proofs",
     "records",
     "states",
     "stored",
+    "stored_apexes",
     "stored_found",
     "stored_unseen",
+    "stored_zone",
     "told",
     "unseen",
 ]
@@ -118,6 +121,34 @@ def proofs(status: Mapping[str, Any]) -> dict[tuple[str, str], RecordState]:
         for each in status.get("dnsInstructions") or ()
         if each.get("purpose") == RecordPurpose.PROOF
     }
+
+
+def made(status: Mapping[str, Any]) -> frozenset[str]:
+    """The domains whose records the provider makes, as far as the stored status says."""
+    return frozenset(
+        str(each.get("name"))
+        for each in status.get("dnsInstructions") or ()
+        if each.get("purpose") == RecordPurpose.ROUTING and each.get("managedBy") == RecordManager.PROVIDER
+    )
+
+
+def stored_apexes(status: Mapping[str, Any]) -> dict[str, bool]:
+    """Which domains of the stored status are the apex of a zone."""
+    return {
+        str(each.get("name")): each.get("type") == RecordType.ALIAS
+        for each in status.get("dnsInstructions") or ()
+        if each.get("purpose") == RecordPurpose.ROUTING
+    }
+
+
+def stored_zone(status: Mapping[str, Any], record: DnsInstruction) -> dict[str, Any]:
+    """Who makes a record, and what the zone has instead, as the stored status says; empty if the provider
+    does not make it."""
+    for each in status.get("dnsInstructions") or ():
+        same = (each.get("type"), each.get("name")) == (record.type, record.name)
+        if same and each.get("managedBy") == RecordManager.PROVIDER:
+            return {"managed_by": RecordManager.PROVIDER, "found": each.get("found")}
+    return {}
 
 
 def lost_proofs(status: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final, Protocol
 
 import dns.exception
 import dns.nameserver
 import dns.resolver
 
+from provider.dns.public import Server
+
 __all__ = ["LookupFailed", "Resolvers", "TextLookup", "Texts", "server"]
 
-_PORT: Final = 53
 _MOST_VALUES: Final = 100
 _LONGEST_VALUE: Final = 512
 """Characters. A proof has fewer; the others are only shown."""
@@ -49,22 +49,14 @@ class TextLookup(Protocol):
         ...
 
 
-def server(address: str) -> tuple[str, int]:
-    """Return the address and port of a resolver: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:53.
+def server(text: str) -> tuple[str, int]:
+    """Return the address and port of a resolver, as `provider.dns.public.Server.parse`.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is none.
     """
-    host, port = address, _PORT
-    if address.startswith("["):
-        host, _, rest = address[1:].partition("]")
-        port = int(rest.removeprefix(":")) if rest else _PORT
-    elif address.count(":") == 1:
-        host, _, rest = address.partition(":")
-        port = int(rest)
-    if not 0 < port < 65536:
-        raise ValueError(f"expected a port from 1 to 65535, got {port}")
-    return str(ip_address(host)), port
+    found = Server.parse(text)
+    return found.address, found.port
 
 
 class Resolvers:

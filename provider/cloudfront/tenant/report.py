@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from apis.dns import DnsInstruction
@@ -42,6 +43,8 @@ class Dns:
     """The message about what the provider may not read; see dns_instructions.unseen."""
     look: Look = looks.NOTHING
     """What the zones have, if the provider manages the records."""
+    stored: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """The stored status, if the provider manages the records: it counts for what the zones do not show."""
     ready: Condition | None = None
     """DNSReady, if the provider manages the records."""
     proofs: tuple[DnsInstruction, ...] = ()
@@ -110,9 +113,9 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
     shown = [*dns.proofs]
     if dns.endpoint:
         state = looks.states(dns.look, dns.state)
-        apexes = looks.apexes(dns.look)
+        apexes = looks.apexes(dns.look, dns.stored)
         records = dns_instructions.records(domains, dns.endpoint, state, apexes, dns.found)
-        shown += (looks.marked(dns.look, record) for record in records)
+        shown += (looks.marked(dns.look, record, dns.stored) for record in records)
     return {"dnsInstructions": [record.to_json() for record in shown] or None}
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import ip_address
 from typing import Final, Protocol
 
 __all__ = ["PORT", "Answer", "Lookup", "Outcome", "Server"]
 
 PORT: Final = 53
+_PORTS: Final = 65536
 
 
 class Outcome(StrEnum):
@@ -33,8 +35,38 @@ class Server:
     address: str
     port: int = PORT
 
+    @classmethod
+    def parse(cls, text: str) -> Server:
+        """Return the server that a person wrote: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353,
+        or with # before the port, as dig and resolvers have it.
+
+        Raises:
+            ValueError: it is none of these.
+        """
+        host, port = _split(text)
+        if not (port.isascii() and port.isdecimal() and 0 < int(port) < _PORTS):
+            raise ValueError(f"expected a port from 1 to {_PORTS - 1}, got {port!r}")
+        try:
+            return cls(str(ip_address(host)), int(port))
+        except ValueError:
+            raise ValueError(f"expected an IP address, ADDRESS:PORT or [IPV6]:PORT, got {text!r}") from None
+
     def __str__(self) -> str:
         return self.address if self.port == PORT else f"{self.address}#{self.port}"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Host and port. One colon begins a port; more are of an IPv6 address without one."""
+    if text.startswith("["):
+        host, closed, rest = text[1:].partition("]")
+        if closed and not rest:
+            return host, str(PORT)
+        return (host, rest[1:]) if rest[:1] in (":", "#") else (text, str(PORT))
+    separator = "#" if "#" in text else ":"
+    if separator == ":" and text.count(":") != 1:
+        return text, str(PORT)
+    host, _, port = text.partition(separator)
+    return host, port
 
 
 @dataclass(frozen=True)

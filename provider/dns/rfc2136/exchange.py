@@ -164,10 +164,14 @@ class Connection:
         except DnsError as error:
             if error.failure is Failure.CHANGED:
                 return False
-            failure = Failure.LATER if error.failure is Failure.UNCERTAIN else error.failure
+            if error.failure is not Failure.UNCERTAIN:
+                raise
             kind = Unreachable if isinstance(error, Unreachable) else DnsError
-            raise kind(failure, str(error), after=error.after) from error
+            raise kind(Failure.LATER, str(error), after=error.after) from error
         return True
+
+    def __str__(self) -> str:
+        return self._name
 
     def _exchanged(
         self, message: dns.message.Message, doing: str, unanswered: Failure

@@ -7,7 +7,6 @@ such as several primaries on one database, have it when they answer with the rec
 from __future__ import annotations
 
 import hashlib
-import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -16,9 +15,10 @@ import dns.exception
 import dns.flags
 import dns.message
 import dns.query
+import dns.resolver
 
 from edgetenants_runtime import deadline
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import Failure, SilentNameServer
 from provider.dns.rdata import record_set
 from provider.dns.records import Zone
 from provider.dns.rfc2136 import messages
@@ -71,24 +71,29 @@ def has(zone: Zone, mark: Mark, server: str, addresses: Iterable[str], port: int
     """Whether a name server has a change. The first of its addresses that answers counts.
 
     Raises:
-        DnsError: with LATER if none answers.
+        SilentNameServer: if none answers.
     """
     failed = "it has no address"
     for address in list(addresses)[:_MOST_ADDRESSES]:
         try:
             return _has(zone, mark, address, port)
+        except dns.exception.Timeout:
+            # Its own words have the seconds, which change.
+            failed = f"{address} does not answer in time"
         except (OSError, EOFError, dns.exception.DNSException, ValueError) as error:
             failed = f"{address} does not answer: {str(error) or type(error).__name__}"
-    raise DnsError(Failure.LATER, f"name server {server} of zone {zone.name}: {failed}")
+    raise SilentNameServer(Failure.LATER, f"name server {server} of zone {zone.name}: {failed}")
 
 
 def system_addresses(host: str) -> Iterable[str]:
-    """Return the addresses of a host name, as the system resolves it."""
+    """Return the addresses of a name server, from the resolvers of the system. Not by the system's own
+    functions: they take any time, and complete names with the domain of the cluster."""
+    seconds = min(_SECONDS, deadline.remaining())
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        found = dns.resolver.Resolver().resolve_name(f"{host}.", lifetime=seconds)
+    except (dns.exception.DNSException, OSError, ValueError):
         return ()
-    return dict.fromkeys(str(each[4][0]) for each in found)
+    return dict.fromkeys(found.addresses())
 
 
 def _has(zone: Zone, mark: Mark, address: str, port: int) -> bool:

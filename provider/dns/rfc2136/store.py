@@ -25,8 +25,8 @@ import dns.exception
 import dns.message
 import dns.rcode
 
-from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure
+from edgetenants_runtime.clock import Clock, Stopwatch
+from provider.dns.errors import DnsError, Failure, SilentNameServer
 from provider.dns.expectations import differs_after
 from provider.dns.rdata import record_set, value_of
 from provider.dns.records import RecordSet, Zone, is_within, longest_match, normal
@@ -39,6 +39,8 @@ __all__ = ["NameServers", "Rfc2136Store"]
 
 _MOST_SERVERS: Final = 13
 """Name servers of a zone that are asked; more than the root zone has."""
+_SERVED_SECONDS: Final = 10.0
+"""After which no further name server is asked; real time, as they are slow in real time."""
 _MOST_LABELS: Final = 128
 """Labels of a name (RFC 1035, section 2.3.4: at most 255 bytes)."""
 
@@ -116,13 +118,22 @@ class Rfc2136Store:
         with self._exchange.connection() as connection:
             answer = _asked(connection, zone.name, "NS")
             found = messages.answered(answer, zone.name, "NS")
-        servers = sorted(value_of(each) for each in found or ())
-        port, addresses = self._name_servers.port, self._name_servers.addresses
-        return all(serving.has(zone, mark, one, addresses(one), port) for one in servers[:_MOST_SERVERS])
+        servers = sorted(value_of(each) for each in found or ())[:_MOST_SERVERS]
+        return self._all_have(zone, mark, servers, self._name_servers)
 
     def apex(self, domain: str, target: str, ttl: int) -> tuple[RecordSet, ...]:  # noqa: ARG002
         """Refuse: DNS has no record that leads the apex of a zone to a name."""
         raise no_alias(domain)
+
+    def _all_have(self, zone: Zone, mark: Mark, servers: Iterable[str], how: NameServers) -> bool:
+        watch = Stopwatch()
+        for each in servers:
+            if watch.elapsed() > _SERVED_SECONDS:
+                words = f"the name servers of zone {zone.name} did not answer within {_SERVED_SECONDS:.0f} s"
+                raise SilentNameServer(Failure.LATER, words)
+            if not serving.has(zone, mark, each, how.addresses(each), how.port):
+                return False
+        return True
 
     def _read_back(self, connection: Connection, zone: Zone, change: Change) -> Written:
         found = Found({name: _read(connection, zone, name) for name in sorted(change.names)})
@@ -138,10 +149,12 @@ def _found_zone(connection: Connection, domain: str) -> Zone | None:
     """Walk up from the domain to the zone that the server is authoritative for."""
     labels = domain.removeprefix("*.").split(".")[:_MOST_LABELS]
     cuts: list[str] = []
+    refused: list[str] = []
     for first in range(len(labels)):
         name = ".".join(labels[first:])
         answer = _answer_of_any_zone(connection, name)
         if answer is None:
+            refused.append(name)
             continue
         found = messages.soa_owner(answer)
         if found and is_within(domain, found[0]):
@@ -149,17 +162,37 @@ def _found_zone(connection: Connection, domain: str) -> Zone | None:
             lost = any(cut != found[0] and is_within(cut, found[0]) for cut in cuts)
             return None if lost else Zone(found[0], found[0])
         cuts += messages.cuts(answer, domain)
+    for name in refused:
+        _require_no_zone(connection, name)
     return None
 
 
 def _answer_of_any_zone(connection: Connection, name: str) -> dns.message.Message | None:
-    """The answer for the SOA of a name; None where the server refuses, as for zones that it does not have."""
+    """The answer for the SOA of a name; None where the server refuses: it does not have the zone, or has it
+    and does not permit the query."""
     try:
         return _asked(connection, name, "SOA")
     except Refusal as error:
         if error.code in (dns.rcode.REFUSED, dns.rcode.NOTAUTH):
             return None
         raise
+
+
+def _require_no_zone(connection: Connection, name: str) -> None:
+    """Raise unless the server says that it has no zone of this name. It says so to an update that changes
+    nothing: the check of the zone comes before that of the rights (RFC 2136, sections 3.1.2 and 3.3)."""
+    doing = f"check whether there is a zone {name}"
+    said = "it has the zone, and refuses queries for it"
+    try:
+        connection.holds(messages.absence(Zone(name, name), name), doing)
+    except Refusal as error:
+        if error.code == dns.rcode.NOTAUTH:
+            return
+        if error.failure is Failure.LATER:
+            raise
+        said = f"it refuses to say so: {dns.rcode.to_text(error.code)}"
+    words = f"{connection}: {doing}: {said}. Permit the key to query the zone, or list the zones to write to"
+    raise DnsError(Failure.NOT_PERMITTED, words)
 
 
 def _read(connection: Connection, zone: Zone, name: str) -> tuple[RecordSet, ...]:

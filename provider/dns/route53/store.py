@@ -66,6 +66,11 @@ class Route53Store:
         """See KnowsMarks."""
         return self._views.marked(owner)
 
+    def is_deleted(self, domain: str) -> bool:
+        """See DeletesEmptyZones. A zone that the provider config does not name any more may have records."""
+        del domain
+        return not self._zones.is_chosen
+
     def is_served(self, zone: Zone, written: Written) -> bool:
         """See RecordStore.is_served."""
         del zone
@@ -84,7 +89,7 @@ class Route53Store:
 
     def _noted(self, zone: Zone, error: DnsError) -> DnsError:
         if error.failure is Failure.NO_ZONE:
-            self._zones.forget()
+            self._zones.forget(zone.id)
             self._views.drop(zone.id)
         return error
 

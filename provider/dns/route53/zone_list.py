@@ -15,6 +15,10 @@ __all__ = ["ZoneList"]
 
 _SECONDS: Final = 300.0
 """How old a list of zones may be: a zone may be created, or deleted and created again with another id."""
+_NAMED_SECONDS: Final = 3600.0
+"""How old what is known of a zone that was found by its id may be: its name never changes."""
+_MOST_AGAIN: Final = 20
+"""Zones that are read again by their id at a time: each costs a request."""
 _MOST_PAGES: Final = 20
 """Pages of 100 zones; an account has 500 by default."""
 
@@ -27,7 +31,9 @@ class ZoneList:
 
     def __init__(self, calls: ZoneCalls, clock: Clock, ids: Sequence[str] | None) -> None:
         """`ids` are those of the provider config; None: all public zones of the account."""
-        self._calls, self._ids = calls, ids
+        self._calls, self._clock, self._ids = calls, clock, ids
+        self._named: dict[str, tuple[float, ListedZone | None]] = {}
+        """By id: when it was read, and the zone; None if it does not exist."""
         self._zones: Refreshing[tuple[ListedZone, ...]] = Refreshing(clock, "list hosted zones")
 
     def of(self, domain: str) -> ListedZone | None:
@@ -40,16 +46,38 @@ class ZoneList:
         found = longest_match(domain, zones)
         return zones[found] if found else None
 
-    def forget(self) -> None:
+    def forget(self, zone: str) -> None:
         """A zone of the list does not exist any more."""
+        named = self._named.copy()
+        self._named = {id_: each for id_, each in named.items() if each[1] is None or each[1].zone.id != zone}
         self._zones.forget()
+
+    @property
+    def is_chosen(self) -> bool:
+        """The provider config names the zones, and each of them exists: those of other domains may exist,
+        too. As of the last `of`."""
+        known = self._named.copy()
+        return self._ids is not None and all(known.get(each, (0.0, None))[1] for each in self._ids)
 
     def _read(self) -> tuple[ListedZone, ...]:
         if self._ids is None:
             return self._listed()
-        return tuple(filter(None, map(self._named, self._ids)))
+        for each in self._due(self._ids):
+            # One by one: if a later request fails, the next reading goes on from there.
+            self._named[each] = (self._clock.now(), self._of_id(each))
+        known = self._named.copy()
+        found = (known[each][1] for each in self._ids if each in known)
+        return tuple(each for each in found if each)
 
-    def _named(self, id_: str) -> ListedZone | None:
+    def _due(self, ids: Sequence[str]) -> list[str]:
+        """The ids to read now: those that were never read, and some of those that were read long ago."""
+        now, known = self._clock.now(), self._named.copy()
+        lasts = {id_: _NAMED_SECONDS if zone else _SECONDS for id_, (_, zone) in known.items()}
+        old = [each for each in ids if each in known and now >= known[each][0] + lasts[each]]
+        oldest = sorted(old, key=lambda each: known[each][0])[:_MOST_AGAIN]
+        return [*(each for each in ids if each not in known), *oldest]
+
+    def _of_id(self, id_: str) -> ListedZone | None:
         try:
             return self._calls.zone(id_)
         except DnsError as error:

@@ -15,6 +15,7 @@ from provider.dns.rfc2136 import exchange
 from tests.contract.dns import benches
 from tests.contract.dns.served import API, by_api, by_updates, served, tsig, with_distribution
 from tests.contract.dns.servers import HOST, ZONE
+from tests.contract.emulated import config
 
 MARK = "_edgetenants."
 SETTLED = ("DNSReady", "DNSPropagating")
@@ -131,6 +132,18 @@ class TestOfOthers:
         assert made.mr is None
         assert service.types(domain) == {"A"}
 
+    def test_what_others_made_since_the_last_look_is_not_hidden(self, service, aws):
+        """What is remembered may be ten minutes old."""
+        domain, servers = f"a.{service.bench.name()}", DnsServers(aws.clock)
+        wild = domain.replace("a.", "*.", 1)
+        store = servers.of(service.config()).store
+        store.read(service.bench.zone, [domain, f"{MARK}{domain}", wild, f"*.{ZONE}"])
+        service.bench.put(RecordSet(wild, "CNAME", ("elsewhere.example.net",), 300))
+        made = served(aws, service.config(), domain, servers=servers, **BY_CLOUDFRONT)
+        made.run(120)
+        assert service.types(domain) == set()
+        assert f"A wildcard answers for {domain} today" in made.told("DNSReady")[2]
+
     def test_two_teams_share_a_server_and_no_records(self, service, tenant, aws):
         domain = domain_of(tenant)
         other = served(aws, service.config(), domain, name="thief", namespace="red", servers=tenant.servers)
@@ -240,11 +253,79 @@ class TestDown:
             tenant.delete()
             tenant.run(120, every=10)
             assert tenant.mr is not None, "the records lead to CloudFront"
+            said = set()
+            for _ in range(12):
+                tenant.run(5, every=5)
+                said.add(tenant.told("DNSReady"))
+            ((status, reason, message),) = said
+            assert (status, reason) == ("False", "DNSError")
+            assert "the DNS service of ClusterProviderConfig dns does not answer" in message
         finally:
             process.send_signal(signal.SIGCONT)
         tenant.run(300, every=10)
         assert tenant.mr is None
         assert service.types(domain) == set()
+
+
+class TestWithoutZone:
+    """A service that shows no zone of a domain, although the provider made its records."""
+
+    def test_a_config_that_names_another_zone_leaves_no_records(self, service, tenant):
+        domain = domain_of(tenant)
+        tenant.configs.dns = service.changed(zones=["other.test"]).config()
+        tenant.run(120)
+        (shown,) = tenant.instructions
+        assert shown["managedBy"] == "Provider", "the records are still there"
+        tenant.die()
+        tenant.delete()
+        tenant.run(240)
+        assert tenant.mr is not None
+        assert service.target(domain) == tenant.endpoint
+        message = tenant.told("DNSReady")[2]
+        assert f"the provider made records of {domain}, and ClusterProviderConfig dns has no zone" in message
+        assert "remove spec.forProvider.dns of this resource" in message
+        tenant.configs.dns = service.config()
+        tenant.run(240)
+        assert tenant.mr is None
+        assert service.types(domain) == service.types(f"{MARK}{domain}") == set()
+
+    def test_nor_does_one_that_names_no_service_any_more(self, tenant, aws):
+        tenant.configs.dns = config(aws.url)
+        tenant.delete()
+        tenant.run(240)
+        assert tenant.mr is not None
+        assert "expected a DNS service, got none" in tenant.told("DNSReady")[2]
+        tenant.edit(dns=None)
+        tenant.run(240)
+        assert tenant.mr is None, "a person decided that the records stay"
+
+    def test_a_domain_without_records_keeps_no_tenant(self, service, aws):
+        made = served(aws, service.config(), "shop.acme.com")
+        made.run(60)
+        assert "shop.acme.com: no zone of ClusterProviderConfig dns" in made.told("DNSReady")[2]
+        made.delete()
+        made.run(240)
+        assert made.mr is None
+
+
+class TestLastKnown:
+    def test_what_the_zone_had_is_shown_while_the_config_fails(self, service, aws):
+        made = served(aws, service.config(), service.bench.name())
+        made.run(120)
+        before = made.instructions
+        assert before[0]["managedBy"] == "Provider"
+        resolve = made.configs.resolve
+
+        def resolved(mr, *use):
+            if use and use[0].suffix:
+                raise ExternalError("the Secret is gone")
+            return resolve(mr, *use)
+
+        made.configs.resolve = resolved
+        made.run(60)
+        assert made.told("DNSReady")[1:] == ("DNSError", "spec.forProvider.dns: the Secret is gone")
+        assert [each["managedBy"] for each in made.instructions] == ["Provider"]
+        assert [each["name"] for each in made.instructions] == [each["name"] for each in before]
 
 
 class TestApex:
@@ -260,6 +341,19 @@ class TestApex:
         made.run(240)
         assert made.mr is None
         assert service.types(ZONE) == {"SOA", "NS"}
+
+    def test_what_others_made_at_the_apex_since_the_last_look_stays(self, pdns_service, aws):
+        service, servers = pdns_service.changed(apexAlias=True), DnsServers(aws.clock)
+        store = servers.of(service.config()).store
+        store.read(service.bench.zone, [ZONE, f"{MARK}{ZONE}", f"_cf-challenge.{ZONE}"])
+        service.bench.put(RecordSet(ZONE, "A", ("192.0.2.1",), 300))
+        try:
+            made = served(aws, service.config(), ZONE, servers=servers)
+            made.run(120)
+            assert f"{ZONE} A 192.0.2.1" in made.told("DNSReady")[2]
+            assert service.types(ZONE) == {"SOA", "NS", "A"}
+        finally:
+            service.bench.drop(ZONE, "A")
 
     def test_powerdns_makes_one_where_the_config_says_so(self, pdns_service, aws):
         service = pdns_service.changed(apexAlias=True)

@@ -17,7 +17,8 @@ from cli.cluster import NoCluster
 from cli.dns_records import NotPlain, redirects
 from cli.main import cli
 from edgetenants_runtime.kube.errors import KubeError, Operation
-from provider.dns.public import Answer, Outcome
+from provider.cloudfront.domain import text_lookup
+from provider.dns.public import Answer, Outcome, Server
 from provider.main import resource_kind
 
 END = "d111111abcdef8.cloudfront.net"
@@ -216,7 +217,22 @@ def test_a_claim_that_cannot_be_read_is_an_error(run: Any) -> None:
     assert (done.exit_code, "forbidden" in done.output) == (2, True)
 
 
-@pytest.mark.parametrize("resolver", ["192.0.2.1#x", "192.0.2.1#99999", "a host"])
+@pytest.mark.parametrize("resolver", ["192.0.2.1#x", "192.0.2.1:99999", "a host", ""])
 def test_a_resolver_is_an_address(resolver: str) -> None:
     done = CliRunner().invoke(cli, ["dns", "acme", "--resolver", resolver])
     assert (done.exit_code, "--resolver" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "server"),
+    [
+        ("192.0.2.1", Server("192.0.2.1")),
+        ("192.0.2.1:5353", Server("192.0.2.1", 5353)),
+        ("192.0.2.1#5353", Server("192.0.2.1", 5353)),
+        ("[2001:db8::1]:5353", Server("2001:db8::1", 5353)),
+        ("2001:db8::1#5353", Server("2001:db8::1", 5353)),
+    ],
+)
+def test_a_resolver_is_written_as_for_the_provider(written: str, server: Server) -> None:
+    assert command._server(written) == server
+    assert text_lookup.server(written) == (server.address, server.port)

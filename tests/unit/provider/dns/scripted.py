@@ -64,6 +64,28 @@ def http(answer: Callable[[str, str, bytes], tuple[int, dict[str, str], bytes] |
 
 
 @contextmanager
+def bytes_over_tcp(send: Callable[[Callable[[bytes], None]], None]) -> Iterator[int]:
+    """The port of a server that reads the begin of a request, and answers with the bytes that `send` gives
+    to its argument, until the client is gone."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline().strip():
+                pass
+            with suppress(OSError):
+                send(self._write)
+
+        def _write(self, data: bytes) -> None:
+            self.wfile.write(data)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads, block_on_close = True, False
+
+    with Server((HOST, 0), Handler) as server, _serving(server):
+        yield server.server_address[1]
+
+
+@contextmanager
 def _serving(server: socketserver.BaseServer) -> Iterator[None]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
 from edgetenants_runtime import deadline
-from provider.dns import plan
-from provider.dns.errors import DnsError, Failure
+from provider.dns import bounded_http, plan
+from provider.dns.errors import DnsError, Failure, Unreachable
+from provider.dns.expectations import differs_before
 from provider.dns.powerdns import Api, PowerDnsStore
 from provider.dns.records import RecordSet, Zone
-from provider.dns.store import Change
+from provider.dns.store import Change, Found
 from tests.unit.provider.dns.conformance import US, cname
-from tests.unit.provider.dns.scripted import HOST, http
+from tests.unit.provider.dns.scripted import HOST, bytes_over_tcp, http
 
 KEY = "a-key-that-no-text-may-contain"
 ZONE = Zone("example.test.", "example.test")
@@ -76,7 +79,7 @@ def test_what_a_status_means(status, read, written):
 
 
 def test_long_words_are_cut():
-    assert len(str(failure((422, {}, b"x" * 5000), write=False))) < 500
+    assert len(str(failure((422, {}, json.dumps({"error": "x" * 5000}).encode()), write=False))) < 500
 
 
 def test_no_answer_to_a_change_is_uncertain_and_to_a_read_is_not():
@@ -154,3 +157,74 @@ def test_a_zone_of_a_kind_that_takes_no_changes_hides_those_above_it():
         store = PowerDnsStore(Api(f"http://{HOST}:{port}", KEY))
         assert store.zone_of("a.copied.example.test") is None
         assert store.zone_of("*.example.test") == ZONE
+
+
+@pytest.mark.parametrize("kind", ["A", "AAAA", "HTTPS", "SVCB", "ANAME", "CNAME", "ALIAS"])
+def test_no_alias_is_written_beside_what_answers_with_addresses(kind):
+    """PowerDNS accepts it, and answers with one of them."""
+    alias = RecordSet(ZONE.name, "ALIAS", ("d1.cloudfront.net",), 60, alias=True)
+    there = RecordSet(ZONE.name, kind, ("192.0.2.1",), 60)
+    found = Found({ZONE.name: (there, RecordSet(ZONE.name, "SOA", ("x",), 60))})
+    assert "no records in the way" in differs_before(Change(ZONE.name, creates=(alias,)), found)
+    assert differs_before(Change(ZONE.name, deletes=(there,), creates=(alias,)), found) == ""
+    assert differs_before(Change(ZONE.name, creates=(there,)), Found({ZONE.name: (alias,)}))
+
+
+@pytest.mark.parametrize("kind", ["MX", "TXT", "NS", "CAA"])
+def test_an_alias_is_written_beside_other_types(kind):
+    alias = RecordSet(ZONE.name, "ALIAS", ("d1.cloudfront.net",), 60, alias=True)
+    found = Found({ZONE.name: (RecordSet(ZONE.name, kind, ("x",), 60),)})
+    assert differs_before(Change(ZONE.name, creates=(alias,)), found) == ""
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"", b"HTTP/1.1 100 Continue\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"],
+    ids=["status", "continue", "body"],
+)
+@pytest.mark.parametrize("write", [True, False])
+def test_an_answer_that_comes_byte_by_byte_ends_in_time(monkeypatch, begin, write):
+    monkeypatch.setattr(bounded_http, "_SECONDS", 0.4)
+    ends = threading.Event()
+
+    def send(write: Callable[[bytes], None]) -> None:
+        write(begin)
+        while not ends.wait(0.02):
+            write(b"1")
+
+    began = time.monotonic()
+    with bytes_over_tcp(send) as port:
+        store = PowerDnsStore(Api(f"http://{HOST}:{port}", KEY))
+        with pytest.raises(Unreachable) as told:
+            store._asked("PATCH" if write else "GET", "/zones", "look")
+    ends.set()
+    assert time.monotonic() - began < 3
+    assert told.value.failure is (Failure.UNCERTAIN if write else Failure.LATER)
+
+
+def test_many_bytes_of_an_answer_are_not_read():
+    told = failure((200, {}, b"[" + b"1," * 600_000 + b"1]"), write=False)
+    assert told.failure is Failure.LATER
+    assert "expected at most 1048576 bytes" in str(told)
+    assert failure((204, {}, b" " * 1_100_000), write=True).failure is Failure.UNCERTAIN
+
+
+def test_an_answer_is_not_unpacked():
+    body = gzip.compress(b"[" + b" " * 50_000_000 + b"]")
+    told = failure((200, {"Content-Encoding": "gzip"}, body), write=False)
+    assert (told.failure, "the answer is no JSON" in str(told)) == (Failure.LATER, True)
+
+
+def test_a_connection_is_used_again():
+    ports = set()
+
+    def answer(method: str, path: str, body: bytes) -> Given:
+        return zone()
+
+    with http(answer) as port:
+        store = PowerDnsStore(Api(f"http://{HOST}:{port}", KEY))
+        for _ in range(3):
+            store.read(ZONE, [WANTED.domain])
+            (pool,) = store._http.pools._container.values()
+            ports.add(pool.num_connections)
+    assert ports == {1}

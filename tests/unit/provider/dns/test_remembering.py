@@ -10,6 +10,7 @@ import pytest
 from edgetenants_runtime.clock import FakeClock
 from provider.dns import ownership, remembering
 from provider.dns.errors import DnsError, Failure, Unreachable
+from provider.dns.mark_index import MarkIndex
 from provider.dns.records import RecordSet, Zone
 from provider.dns.remembering import RememberingStore
 from provider.dns.server_pace import ServerPace
@@ -164,6 +165,23 @@ def test_a_zone_that_is_gone_is_looked_for_again(clock, failure):
     assert store.zone_of(NAME) is None
 
 
+@pytest.mark.parametrize("failure", [Failure.NO_ZONE, Failure.NOT_PERMITTED])
+def test_one_denied_zone_has_no_other_looked_for_again(clock, failure):
+    inner = Counted()
+    store = over(inner, clock)
+    denied = Zone("denied", "denied.test")
+    store.zone_of(NAME)
+    inner.error = DnsError(failure, "no")
+    for _ in range(3):
+        with pytest.raises(DnsError):
+            store.read(denied, ["a.denied.test"])
+        with pytest.raises(DnsError):
+            store.zone_of("b.denied.test")
+    inner.asked.clear()
+    assert store.zone_of(NAME) == inner.zone
+    assert inner.asked == []
+
+
 def test_a_failure_has_its_advice_and_keeps_what_it_says(clock):
     inner = Counted()
     store = over(inner, clock, advice={Failure.NOT_PERMITTED: "Check the field x"})
@@ -213,3 +231,54 @@ def test_what_is_remembered_is_bounded(clock, monkeypatch):
     assert store._reading == []
     store.read(Zone("other", "example.test"), ["n29.example.test"])
     assert inner.asked[-1] == "read n29.example.test", "zones have their own records"
+
+
+def test_what_is_remembered_is_bounded_in_bytes(clock):
+    def names(number: int) -> list[str]:
+        return [f"n{number}.example.test", f"_edgetenants.n{number}.example.test"]
+
+    records = [RecordSet(name, "TXT", ("x" * 2000,), 60) for number in range(100) for name in names(number)]
+    inner = Counted(*records)
+    store = over(inner, clock, room=100_000)
+    for number in range(100):
+        store.read(inner.zone, names(number))
+        store.zone_of(f"n{number}.example.test")
+    assert 0 < store._names.bytes <= 50_000
+    assert 0 < store._zones.bytes <= 25_000
+    assert sum(each.bytes for each in store._names._kept.values()) == store._names.bytes
+    store.write(inner.zone, Change("n99.example.test", deletes=(records[-2],)))
+    assert sum(each.bytes for each in store._names._kept.values()) == store._names.bytes
+
+
+def test_a_large_answer_is_not_remembered(clock):
+    inner = Counted(*(RecordSet(NAME, "TXT", tuple("x" * 200 + str(n) for n in range(200)), 60) for _ in "a"))
+    store = over(inner, clock)
+    for _ in range(2):
+        assert store.read(inner.zone, [NAME]).of(NAME)
+    assert inner.asked == [f"read {NAME}"] * 2
+    assert store._names.bytes == 0
+
+
+def test_marks_are_bounded_and_the_oldest_go_first():
+    index = MarkIndex(3)
+    for number in (0, 1, 2, 0, 3):
+        index.note("z", [ownership.mark(f"n{number}.example.test", US)])
+    assert index.of(US) == {"n0.example.test", "n2.example.test", "n3.example.test"}
+    assert (len(index._owners), len(index._zones["z"])) == (3, 3)
+    index.drop("z")
+    assert not any((index.of(US), index._owners, index._zones, index._domains))
+
+
+def test_a_domain_in_two_zones_is_known_until_both_are_gone():
+    index, record = MarkIndex(), ownership.mark(NAME, US)
+    for zone in "ab":
+        index.note(zone, [record])
+    index.drop("a")
+    assert index.of(US) == {NAME}
+    index.drop("b")
+    assert index.of(US) == frozenset()
+
+
+def test_a_mark_with_a_long_owner_is_none():
+    long = RecordSet(ownership.mark_name(NAME), "TXT", (f"heritage=edgetenants,owner={'a' * 60_000}",), 60)
+    assert ownership.owner_of(long) is None

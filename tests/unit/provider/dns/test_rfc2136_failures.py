@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 
 import dns.message
+import dns.opcode
 import dns.rcode
 import dns.rdatatype
 import dns.tsig
@@ -250,3 +251,47 @@ def test_the_apex_is_refused_with_what_to_do():
     ) as told:
         store.apex("example.test", "d1.cloudfront.net", 60)
     assert told.value.failure is Failure.REFUSED
+
+
+def zone_with(
+    query: dns.rcode.Rcode, update: dns.rcode.Rcode | None, domain: str = "a.example.test"
+) -> object:
+    """The zone of a domain, on a server that answers all queries and all updates like this."""
+
+    def answered(data: bytes) -> bytes | None:
+        asked = dns.message.from_wire(data, keyring=TSIG)
+        code = update if asked.opcode() == dns.opcode.UPDATE else query
+        return None if code is None else response(asked, code).to_wire()
+
+    with dns_over_tcp(answered) as port:
+        return Rfc2136Store(Server(HOST, port), KEY, clock=SystemClock()).zone_of(domain)
+
+
+@pytest.mark.parametrize("query", [dns.rcode.REFUSED, dns.rcode.NOTAUTH])
+def test_a_server_has_no_zone_only_if_it_says_so(query):
+    """It refuses queries for zones that it does not have, and also where its policy changed."""
+    assert zone_with(query, dns.rcode.NOTAUTH) is None
+
+
+@pytest.mark.parametrize(
+    ("update", "words"),
+    [
+        (dns.rcode.REFUSED, "it refuses to say so: REFUSED"),
+        (dns.rcode.NOTIMP, "it refuses to say so: NOTIMP"),
+        (dns.rcode.YXDOMAIN, "it has the zone, and refuses queries for it"),
+        (dns.rcode.NOERROR, "it has the zone, and refuses queries for it"),
+    ],
+)
+def test_a_server_that_does_not_say_whether_it_has_the_zone_is_told(update, words):
+    with pytest.raises(DnsError, match=words) as told:
+        zone_with(dns.rcode.REFUSED, update)
+    assert told.value.failure is Failure.NOT_PERMITTED
+    assert "check whether there is a zone a.example.test" in str(told.value)
+    assert "or list the zones to write to" in str(told.value)
+
+
+@pytest.mark.parametrize("update", [dns.rcode.SERVFAIL, None])
+def test_a_server_that_fails_says_nothing_about_its_zones(update):
+    with pytest.raises(DnsError) as told:
+        zone_with(dns.rcode.REFUSED, update)
+    assert told.value.failure is Failure.LATER

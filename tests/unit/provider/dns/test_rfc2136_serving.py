@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dns.name
+import dns.resolver
 import pytest
 
 from edgetenants_emulator.dns.server import DnsServer
 from edgetenants_emulator.zones.authority import Answer, Code
 from edgetenants_emulator.zones.authority import RecordSet as Served
+from edgetenants_runtime.clock import FakeClock
 from provider.dns.errors import DnsError, Failure
 from provider.dns.records import RecordSet, Zone
-from provider.dns.rfc2136 import serving
+from provider.dns.rfc2136 import Server, serving, store
 from provider.dns.rfc2136.serving import Mark
 from provider.dns.store import Change
 
@@ -107,6 +115,62 @@ def test_the_next_address_is_asked_when_the_first_does_not_answer(monkeypatch):
     assert len(asked) == 4
 
 
-def test_the_system_resolves_names():
-    assert "127.0.0.1" in serving.system_addresses("localhost")
-    assert not list(serving.system_addresses("no name.invalid"))
+@contextmanager
+def resolver(monkeypatch: pytest.MonkeyPatch, address: str, port: int) -> Iterator[None]:
+    """The system has this one."""
+    made = dns.resolver.Resolver(configure=False)
+    made.nameservers, made.port, made.search = [address], port, [dns.name.from_text("cluster.local.")]
+    with monkeypatch.context() as patched:
+        patched.setattr(dns.resolver, "Resolver", lambda: made)
+        yield
+
+
+def test_the_resolvers_of_the_system_find_addresses(monkeypatch):
+    known = {("ns.example.test", "A"): "192.0.2.1", ("ns.example.test", "AAAA"): "2001:db8::1"}
+    asked = []
+
+    def look_up(name: str, kind: str) -> Answer:
+        asked.append(name)
+        value = known.get((name, kind))
+        found = (Served(name, kind, (value,), 60),) if value else ()
+        return Answer(Code.NO_ERROR if found else Code.NO_SUCH_NAME, found)
+
+    server = DnsServer(look_up)
+    server.start()
+    try:
+        with resolver(monkeypatch, *server.address):
+            assert set(serving.system_addresses("ns.example.test")) == {"192.0.2.1", "2001:db8::1"}
+            assert not list(serving.system_addresses("other.example.test"))
+            assert not list(serving.system_addresses("no name..invalid"))
+    finally:
+        server.stop()
+    assert set(asked) == {"ns.example.test", "other.example.test"}, "no name is completed"
+
+
+def test_a_resolver_that_does_not_answer_takes_little_time(monkeypatch):
+    monkeypatch.setattr(serving, "_SECONDS", 0.2)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        began = time.monotonic()
+        with resolver(monkeypatch, *silent.getsockname()):
+            assert not list(serving.system_addresses("ns.example.test"))
+    assert time.monotonic() - began < 2
+
+
+def test_a_system_without_resolvers_finds_none(monkeypatch):
+    def missing() -> None:
+        raise dns.resolver.NoResolverConfiguration
+
+    monkeypatch.setattr(dns.resolver, "Resolver", missing)
+    assert not list(serving.system_addresses("ns.example.test"))
+
+
+def test_name_servers_that_are_slow_are_not_all_asked(monkeypatch):
+    monkeypatch.setattr(store, "_SERVED_SECONDS", -1.0)
+    mark, how = Mark.of(1, CREATION), store.NameServers(53, lambda _: ["192.0.2.1"])
+    made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=FakeClock())
+    with pytest.raises(
+        DnsError, match=r"the name servers of zone example\.test did not answer within"
+    ) as told:
+        made._all_have(ZONE, mark, ["ns1", "ns2"], how)
+    assert told.value.failure is Failure.LATER

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,7 +12,7 @@ from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from provider.dns import server_pace
 from provider.dns.errors import DnsError, Failure, Unreachable
-from provider.dns.server_pace import ServerPace
+from provider.dns.server_pace import Patience, ServerPace, waiting
 
 
 @pytest.fixture
@@ -127,3 +129,45 @@ def test_who_waited_for_a_turn_does_not_ask_a_server_that_did_not_answer(pace):
     for each in (*threads, waiting):
         each.join(5)
     assert asked == []
+
+
+@contextmanager
+def all_turns_taken(pace):
+    begun, ends = threading.Barrier(5), threading.Event()
+
+    def hang():
+        with pace.turn():
+            begun.wait(5)
+            ends.wait(5)
+
+    threads = [threading.Thread(target=hang) for _ in range(4)]
+    for each in threads:
+        each.start()
+    begun.wait(5)
+    yield
+    ends.set()
+    for each in threads:
+        each.join(5)
+
+
+def test_a_reconcile_waits_once_however_many_domains_it_has(pace, monkeypatch):
+    monkeypatch.setattr(server_pace, "_TURN_SECONDS", 0.2)
+    began = time.monotonic()
+    with all_turns_taken(pace), waiting(Patience()):
+        for _ in range(50):
+            with pytest.raises(DnsError, match="4 other requests"), pace.turn():
+                pass
+    assert 0.15 < time.monotonic() - began < 2
+    with waiting(Patience(left=0.0)):
+        assert paused(pace) == 0.0, "a turn that is free is taken without a wait"
+
+
+def test_the_words_of_a_pause_are_the_same_at_each_attempt(pace, clock):
+    fail(pace)
+    said = set()
+    for _ in range(3):
+        with pytest.raises(DnsError) as told, pace.turn():
+            pass
+        said.add(str(told.value))
+        clock.advance(0.6)
+    assert len(said) == 1

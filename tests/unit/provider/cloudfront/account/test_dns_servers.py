@@ -15,6 +15,7 @@ from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account import dns_servers
 from provider.cloudfront.account.dns_servers import Allowed, DnsServers, is_named_by, parse_servers
+from provider.cloudfront.account.public_addresses import is_public
 from provider.dns.errors import DnsError, Failure
 
 TSIG = "dns.rfc2136.tsigSecretRef"
@@ -171,7 +172,7 @@ class TestTeams:
         ["http://pdns.example.com:8081", "http://PDNS.example.com:8081/x", "http://[::1]:80/", "https://a"],
     )
     def test_the_server_that_is_checked_is_the_one_that_is_asked(self, servers, url):
-        _, host, port = dns_servers._reached("f", url)
+        _, host, port, _ = dns_servers._reached("f", url)
         pool = servers.of(config(powerdns(url=url), AN_API_KEY)).store._store._http.connection_from_url(url)
         assert (pool.host.strip("[]"), pool.port) == (host, port)
 
@@ -197,6 +198,46 @@ class TestTeams:
         assert names.addresses("ns") == ["8.8.8.8", "2001:4860:4860::8888"]
         of_all = DnsServers(FakeClock()).of(config()).store._store._name_servers
         assert of_all.addresses("ns") == found
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "64:ff9b::10.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::808:808",
+            "2002:a00:1::1",
+            "2002:7f00:1::1",
+            "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+            "::ffff:10.0.0.1",
+            "::ffff:169.254.169.254",
+            "::10.0.0.1",
+            "::8.8.8.8",
+            "::1",
+            "fec0::1",
+            "fe80::1",
+            "fe80::1%eth0",
+            "2606:4700::1%eth0",
+            "ff0e::1",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "100.64.0.1",
+            "192.0.2.1",
+            "3fff::1",
+            "2001:db8::1",
+            "5f00::1",
+            "",
+        ],
+    )
+    def test_an_address_that_leads_inside_is_not_public(self, address):
+        assert not is_public(address)
+
+    @pytest.mark.parametrize(
+        "address",
+        ["8.8.8.8", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"],
+    )
+    def test_one_on_the_internet_is(self, address):
+        assert is_public(address)
 
     def test_it_and_one_for_the_cluster_share_no_store(self):
         allowing = DnsServers(FakeClock(), ALLOWED)
@@ -231,16 +272,45 @@ class TestShared:
         assert paces[0] is paces[1]
         assert paces[0] is not paces[2]
 
-    def test_wrong_authorities_of_one_config_pause_no_other(self, servers):
-        made = [
-            powerdns(url="https://a"),
-            powerdns(url="https://a", caCertificates=PEM),
-            powerdns(url="http://a:443"),
-        ]
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("https://pdns.example.com", "https://PDNS.example.com.:443/"),
+            ("https://pdns.example.com/a", "https://pdns.example.com:443/./b/../a//"),
+            ("http://127.0.0.1:80", "http://127.1"),
+            ("http://[::1]:8081", "http://[0:0::1]:8081"),
+            ("http://10.0.0.1", "http://[::ffff:10.0.0.1]"),
+        ],
+    )
+    def test_a_server_has_one_pace_however_it_is_spelled(self, servers, one, other):
+        made = [servers.of(config(powerdns(url=each), AN_API_KEY, uid=each)) for each in (one, other)]
+        assert made[0].store._pace is made[1].store._pace
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("http://pdns.example.com/a", "http://pdns.example.com/b"),
+            ("http://pdns.example.com:8081", "http://pdns.example.com:8082"),
+            ("http://pdns.example.com:443", "https://pdns.example.com"),
+            ("http://pdns", "http://pdns."),
+            ("http://10.0.0.1", "http://10.0.0.2"),
+        ],
+    )
+    def test_two_servers_have_two(self, servers, one, other):
+        made = [servers.of(config(powerdns(url=each), AN_API_KEY, uid=each)) for each in (one, other)]
+        assert made[0].store._pace is not made[1].store._pace
+
+    def test_nor_does_the_text_of_the_authorities_split_it(self, servers):
+        made = [powerdns(url="https://a"), powerdns(url="https://a", caCertificates=f"# ours\n{PEM}")]
         paces = {
             id(servers.of(config(each, AN_API_KEY, uid=str(n))).store._pace) for n, each in enumerate(made)
         }
-        assert len(paces) == 3
+        assert len(paces) == 1
+
+    @pytest.mark.parametrize("server", ["NS.example.com", "ns.example.com."])
+    def test_a_primary_has_one_pace_however_it_is_spelled(self, servers, server):
+        other = {"rfc2136": {**UPDATES["rfc2136"], "server": server}}
+        assert servers.of(config()).store._pace is servers.of(config(other, uid="u2")).store._pace
 
     def test_a_new_secret_takes_effect_at_once(self, servers):
         before = servers.of(config())
@@ -263,6 +333,39 @@ class TestShared:
         servers.gone("unknown")
         gc.collect()
         assert (len(servers._stores), len(servers._paces), len(servers._opened)) == (0, 0, 0)
+
+    def test_what_is_under_way_outlives_an_edit_and_an_eviction(self, servers, monkeypatch):
+        before = servers.of(config()).tickets
+        zones = {"rfc2136": {**UPDATES["rfc2136"], "zones": ["example.com"]}}
+        assert servers.of(config(zones)).tickets is before
+        monkeypatch.setattr(dns_servers, "_MOST", 3)
+        for number in range(3):
+            servers.of(config(uid=f"other{number}", namespace=""))
+        assert "u1" not in servers._opened
+        monkeypatch.setattr(dns_servers, "_MOST", 1000)
+        assert len(servers._tickets) == 3
+        again = servers.of(config(uid="other2")).tickets
+        assert servers.of(config(zones, uid="other2")).tickets is again
+
+    def test_at_another_server_nothing_is_under_way(self, servers):
+        other = {"rfc2136": {**UPDATES["rfc2136"], "server": "ns2.example.com"}}
+        assert servers.of(config()).tickets is not servers.of(config(other)).tickets
+        servers.gone("u1")
+        assert not servers._tickets
+
+    def test_tickets_of_a_team_are_bounded_and_drop_none_of_others(self):
+        allowing = DnsServers(FakeClock(), ALLOWED)
+        allowing.of(config(uid="cluster"))
+        for number in range(100):
+            allowing.of(config(namespace="red", uid=str(number)))
+        assert [uid for _, uid, _ in allowing._tickets] == ["cluster", *map(str, range(60, 100))]
+
+    def test_a_team_has_less_memory(self):
+        allowing = DnsServers(FakeClock(), ALLOWED)
+        of_team, of_all = allowing.of(config(namespace="red")).store, allowing.of(config(uid="u2")).store
+        assert of_team._names._room * 10 < of_all._names._room
+        secret = (config(POWERDNS, AN_API_KEY, "red", uid="u3"), config(POWERDNS, AN_API_KEY, uid="u4"))
+        assert len({allowing.of(each).store._names._room for each in secret}) == 2
 
     def test_any_number_of_configs_is_not_kept(self, servers, monkeypatch):
         monkeypatch.setattr(dns_servers, "_MOST", 30)

@@ -120,13 +120,33 @@ def test_what_proves_a_domain(found, standing, said):
         ("2001:db8::1", ("2001:db8::1", 53)),
         ("[2001:db8::1]", ("2001:db8::1", 53)),
         ("[2001:db8::1]:5353", ("2001:db8::1", 5353)),
+        ("192.0.2.1#5353", ("192.0.2.1", 5353)),
+        ("2001:db8::1#5353", ("2001:db8::1", 5353)),
+        ("[2001:db8::1]#5353", ("2001:db8::1", 5353)),
     ],
 )
 def test_the_address_of_a_resolver(written, read):
     assert server(written) == read
 
 
-@pytest.mark.parametrize("written", ["dns.example", "192.0.2.1:0", "192.0.2.1:x", "192.0.2.1:70000", ""])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "dns.example",
+        "192.0.2.1:0",
+        "192.0.2.1:x",
+        "192.0.2.1:",
+        "192.0.2.1#",
+        "192.0.2.1:+5",
+        "192.0.2.1:70000",
+        "192.0.2.1:53:53",
+        "[2001:db8::1]5353",
+        "[2001:db8::1]:",
+        "[2001:db8::1",
+        "2001:db8::1#5#3",
+        "",
+    ],
+)
 def test_what_is_no_address(written):
     with pytest.raises(ValueError, match=r"."):
         server(written)
