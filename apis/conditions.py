@@ -407,7 +407,8 @@ class SourceSyncedReason(StrEnum):
     INCOMPLETE = "Incomplete"
     """The read did not reach the end, so that nothing follows from it. The next read retries."""
     WRITE_FAILED = "WriteFailed"
-    """The API server refused or did not answer a write; the message has its words. The next read retries."""
+    """The API server refused or did not answer a write, or the record of rows that are gone could not be read
+    or stored; the message has its words. The next read retries."""
     SUSPENDED = "Suspended"
     """`suspend: true` stops the TenantSource. To go on, its author sets it to false."""
 
@@ -421,7 +422,8 @@ class SourceDegradedReason(StrEnum):
     REMOVAL_HELD = "RemovalHeld"
     """Too many rows are gone at once, or all of them, which looks like an accident; none of their objects is
     suspended or deleted. If it is not one, set the annotation edgetenants.io/confirm of the TenantSource to
-    the token of status.removal. This also clears when the rows are back."""
+    the token of status.removal. This also clears when the rows are back, and an hour after other removals
+    that were too many with these."""
     AS_EXPECTED = "AsExpected"
     """Nothing needs attention."""
 

@@ -137,6 +137,20 @@ class HttpHeader(ApiModel):
     before each read of the rows."""
 
 
+class Paging(StrEnum):
+    """How the pages of an API follow each other."""
+
+    SINGLE = "Single"
+    """One page is the whole table. A page that seems to name a next one fails the read."""
+    LINK = "Link"
+    """The Link header with rel="next" (RFC 8288). The last page has a Link header without it, or total or
+    totalHeader says that all rows were read: a page without the header may be one of many."""
+    NEXT_URL = "NextUrl"
+    """The member nextUrl of each page."""
+    CURSOR = "Cursor"
+    """The member cursor of each page."""
+
+
 class HttpSource(ApiModel):
     """JSON objects from an HTTP API, page by page. The process calls only hosts that its flag
     --allowed-http-hosts lists, and public addresses. Redirects are refused."""
@@ -146,15 +160,24 @@ class HttpSource(ApiModel):
     items: Annotated[str, Field(max_length=256, pattern="^(/[^/]*)*$")] = ""
     """JSON pointer (RFC 6901) of the list of rows in a page, such as /data/items. Empty: the page itself. A
     page without a list there fails the read."""
+    paging: Paging
+    """How the pages follow each other: Single, Link, NextUrl or Cursor. It has no default: the first page of
+    many would look like the whole table."""
     next_url: Annotated[str | None, Field(max_length=256, pattern=_POINTER)] = None
-    """JSON pointer of the URL of the next page; null or empty on the last one. It must have the scheme, host
-    and port of `url`. Unset, and without cursor: the Link header with rel="next" (RFC 8288)."""
+    """With NextUrl: JSON pointer of the URL of the next page; null or empty on the last one. It must have the
+    scheme, host and port of `url`."""
     cursor: Annotated[str | None, Field(max_length=256, pattern=_POINTER)] = None
-    """JSON pointer of a cursor that the URL of the next page takes; null or empty on the last one."""
+    """With Cursor: JSON pointer of a cursor that the URL of the next page takes; null or empty on the last
+    one."""
     cursor_parameter: Annotated[str, Field(min_length=1, max_length=64, pattern="^[A-Za-z0-9._-]+$")] = (
         "cursor"
     )
     """The parameter of the URL that takes the cursor."""
+    total: Annotated[str | None, Field(max_length=256, pattern=_POINTER)] = None
+    """JSON pointer of the number of all rows in each page, such as /meta/total. A read with another number of
+    rows fails."""
+    total_header: Annotated[str | None, Field(min_length=1, max_length=128, pattern="^[A-Za-z0-9-]+$")] = None
+    """Header with the number of all rows, such as X-Total-Count, in place of `total`."""
     headers: Annotated[
         tuple[HttpHeader, ...], Field(max_length=20), Kube(list_type="map", keys=("name",))
     ] = ()
@@ -165,9 +188,18 @@ class HttpSource(ApiModel):
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "!(has(self.nextUrl) && has(self.cursor))",
-            "expected at most one of nextUrl and cursor",
-            lambda source: source.next_url is None or source.cursor is None,
+            "has(self.nextUrl) == (self.paging == 'NextUrl') && "
+            "has(self.cursor) == (self.paging == 'Cursor')",
+            "expected nextUrl with paging NextUrl, cursor with paging Cursor, and neither with another",
+            lambda source: (
+                (source.next_url is not None) == (source.paging is Paging.NEXT_URL)
+                and (source.cursor is not None) == (source.paging is Paging.CURSOR)
+            ),
+        ),
+        Rule(
+            "!(has(self.total) && has(self.totalHeader))",
+            "expected at most one of total and totalHeader",
+            lambda source: source.total is None or source.total_header is None,
         ),
     )
 
@@ -257,12 +289,13 @@ class OnSourceDelete(StrEnum):
 
 class MaxGone(ApiModel):
     """How many rows may go within one hour before removals wait for a confirmation: the larger of the two
-    numbers. If all rows are gone, they always wait."""
+    numbers. Suspensions and deletions of the last hour count. If all rows that were there went, they always
+    wait, also if there are new ones."""
 
     rows: Annotated[int, Field(ge=0, le=1_000_000), NOT_TEXT] = 5
     """A number of rows."""
     percent: Annotated[int, Field(ge=0, le=100), NOT_TEXT] = 2
-    """A percentage of the objects."""
+    """A percentage of the objects that had a row until then."""
 
 
 class Adopt(ApiModel):
@@ -288,7 +321,8 @@ class TenantSourceSpec(ApiModel):
     disabled until the row is back. Delete: it is deleted, and with it the tenant. Only complete reads
     count."""
     after: Annotated[str, _DURATION, Kube(rules=(_GRACE,))] = "24h"
-    """How long a row must be gone before Suspend or Delete, such as 72h. In any case two complete reads, at
+    """How long a row must be gone before Suspend or Delete, such as 72h. Only time between complete reads
+    counts, and it begins again if `source`, `key` or `whenGone` changes. In any case two complete reads, at
     least one poll interval apart, must not have the row."""
     max_gone: MaxGone = MaxGone()
     """How many rows may go within one hour before removals wait for a confirmation."""
@@ -328,7 +362,8 @@ class Removal(ApiModel):
     names: Annotated[tuple[str, ...], Field(max_length=20), Kube(list_type="atomic")] = ()
     """The names of the first twenty."""
     token: Annotated[str, Field(max_length=64)]
-    """The value of the annotation edgetenants.io/confirm that confirms the removal of exactly this set."""
+    """The value of the annotation edgetenants.io/confirm that confirms the removal of exactly this set,
+    once."""
 
 
 class TenantSourceStatus(ApiModel):

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from sources.objects import Existing
 from sources.plan import Action, Verb
 from sources.rows import Problem
 
@@ -65,14 +66,20 @@ class Attempts:
         return found
 
     def note(
-        self, action: Action, problem: Problem | None, now: float, *, generation: int, soon: bool = False
+        self,
+        action: Action,
+        problem: Problem | None,
+        now: float,
+        *,
+        stored: Existing | None = None,
+        soon: bool = False,
     ) -> None:
-        """An action was tried. `generation`: that of the object since. `soon`: what refused it may be about
-        all objects, such as an API server that is away, so the next read tries again."""
+        """An action was tried. `stored`: the object since. `soon`: what refused it may be about all objects,
+        such as an API server that is away, so the next read tries again."""
         before = self._by_name.pop(action.name, None)
-        of = _of(action, generation if problem is None else None)
+        of = _of(action, stored if problem is None else None)
         if problem is None:
-            if action.verb == Verb.UPDATE:
+            if action.verb in (Verb.UPDATE, Verb.RESTORE):
                 self._by_name[action.name] = Attempt(of, None, 1, math.inf)
             return
         tries = before.tries + 1 if before is not None and before.of == of else 1
@@ -97,9 +104,10 @@ def _is_remembered(action: Action) -> bool:
     return action.verb in (Verb.CREATE, Verb.UPDATE) and not (existing is not None and existing.marked_gone)
 
 
-def _of(action: Action, generation: int | None) -> tuple[object, ...]:
-    row, managed = action.row, action.existing.managed if action.existing is not None else None
-    digest = row.digest if row is not None else ""
-    if managed is None:
-        return (action.verb, digest, "", 0)
-    return (action.verb, digest, managed.uid, managed.generation if generation is None else generation)
+def _of(action: Action, stored: Existing | None) -> tuple[object, ...]:
+    """What is tried, on which object. Another client's mark stays when ours is taken back."""
+    digest = action.row.digest if action.row is not None else ""
+    if action.existing is None:
+        return (action.verb, digest, "", 0, "")
+    found = stored or action.existing
+    return (action.verb, digest, action.existing.managed.uid, found.managed.generation, found.mark)

@@ -33,6 +33,7 @@ from sources.metrics import SourceMetrics
 from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, OWNER, Existing, by_owner, owner_value
 from sources.reading import Allowed, opener
 from sources.reconciler import Parts, SourceReconciler
+from sources.records import Records
 from sources.stores.postgresql import ignore_environment
 from sources.template import KINDS
 from sources.writing import resource_kind
@@ -74,6 +75,7 @@ def wire(
                 removes=removes,
                 kind_leaves=partial(crds.leaves, client, source),
                 metrics=metrics,
+                records=Records(client, settings.namespace, lambda key: informer.cache.get(key) is not None),
             )
         )
 

@@ -20,7 +20,6 @@ __all__ = [
     "ANNOTATIONS",
     "BY_OWNER",
     "CONFIRM",
-    "CONFIRMED",
     "GONE",
     "HASH",
     "KEY",
@@ -44,19 +43,15 @@ HASH: Final = "edgetenants.io/source-hash"
 """Annotation of an object: a digest of what was last applied, so that a row that did not change costs no
 write, also after a restart."""
 GONE: Final = "edgetenants.io/row-gone"
-"""Annotation of an object: since when complete reads have had no row for it, and a digest of the source that
-was read (`2026-11-28T05:00:00Z 0123abcd`). It only begins the grace: a removal also takes reads of the
-process that removes."""
-CONFIRMED: Final = "edgetenants.io/row-gone-confirmed"
-"""Annotation of an object: the token of the confirmed removal that it is part of, so that a removal that was
-interrupted goes on."""
+"""Annotation of an object: it was suspended at that time, as its row was gone. It is for people, and to take
+back the suspension when the row is back; nothing is removed because of it."""
 CONFIRM: Final = "edgetenants.io/confirm"
-"""Annotation of a TenantSource: confirms the removal of exactly the set whose token it has."""
+"""Annotation of a TenantSource: confirms the removal of exactly the set whose token it has, once."""
 BY_OWNER: Final = "owner"
 """Index of the objects by namespace and label OWNER."""
 LONGEST_KEY: Final = 512
 """Characters of a row's key."""
-ANNOTATIONS: Final[Mapping[str, int]] = {KEY: LONGEST_KEY, HASH: 64, GONE: 64, CONFIRMED: 64}
+ANNOTATIONS: Final[Mapping[str, int]] = {KEY: LONGEST_KEY, HASH: 64, GONE: 64}
 """What is read of the annotations of objects, in characters."""
 
 
@@ -120,25 +115,14 @@ class Existing:
         return self.managed.annotations.get(HASH, "")
 
     @property
-    def confirmed(self) -> str:
-        """The token of the confirmed removal that it is part of; "" if there is none."""
-        return self.managed.annotations.get(CONFIRMED, "")
+    def mark(self) -> str:
+        """The annotation GONE; "" without one."""
+        return self.managed.annotations.get(GONE, "")
 
     @property
     def marked_gone(self) -> bool:
-        """An earlier read had no row for it, or its removal is under way."""
+        """Its row's absence may have disabled it."""
         return GONE in self.managed.annotations
-
-    def gone_since(self, table: str) -> datetime | None:
-        """Since when complete reads of that table (its digest) have had no row for it; None if it has one, or
-        if another table was read."""
-        moment, _, of = self.managed.annotations.get(GONE, "").partition(" ")
-        if of != table:
-            return None
-        try:
-            return parse_rfc3339(moment)
-        except ValueError:
-            return None
 
     @property
     def created(self) -> datetime | None:

@@ -131,8 +131,8 @@ _FLAGS: Final = (
         "--enable-alpha-removals/--no-alpha-removals",
         "removes",
         default=False,
-        says="Alpha: allow whenGone Suspend and Delete. There are known ways in which too much is removed: "
-        "see the limitations.",
+        says="Alpha: allow whenGone Suspend and Delete. Without it, rows that are gone remove nothing. The "
+        "limitations say what is not seen.",
     ),
     _flag(
         "--clock",

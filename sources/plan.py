@@ -1,31 +1,20 @@
-"""What to do: a pure function over the rows of a complete read and the objects that exist.
-
-Going is the dangerous part. An object is suspended or deleted only if
-
-- the policy says so (whenGone), and the read was complete, with a key in each row;
-- complete reads have had no row for it for the grace (`after`), as an annotation of the object says;
-- two complete reads of this process, at least one poll interval apart, had no row for it: an annotation alone
-  may come from a backup, or from anyone who may write the object;
-- not too many go within one hour (maxGone), and not all: else someone has to confirm exactly this set.
-"""
+"""What to do: a pure function over the rows of a complete read and the objects that exist. Going is the
+dangerous part; `going` judges it."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from apis.tenantsource import MaxGone, TenantSourceSpec, WhenGone, seconds
+from apis.tenantsource import TenantSourceSpec, WhenGone
+from sources.going import Before, Judgement, Record, Removal, judged
 from sources.objects import Existing
-from sources.rows import Desired, Problem, Table, digest_of, shown
+from sources.rows import Desired, Problem, Table, shown
 
-__all__ = ["Action", "Plan", "Reads", "Removal", "Verb", "World", "planned", "table_digest"]
+__all__ = ["Action", "Plan", "Verb", "World", "planned"]
 
-_BURST: Final = timedelta(hours=1)
-"""Rows that go within this time count as gone at once."""
 _MINUTE: Final = timedelta(minutes=1)
 
 
@@ -38,10 +27,6 @@ class Verb:
     """Apply the row to its object, and take back what its absence had set."""
     RESTORE: Final = "restore"
     """Take back what the row's absence had set: the row is back, and invalid."""
-    MARK: Final = "mark"
-    """Note on the object since when its row has been gone."""
-    CONFIRM: Final = "confirm"
-    """Note on the object that its removal is confirmed."""
     SUSPEND: Final = "suspend"
     """Disable the tenant of a row that is gone."""
     DELETE: Final = "delete"
@@ -59,44 +44,6 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Removal:
-    """Objects that are not removed before someone confirms it."""
-
-    names: tuple[str, ...]
-    """Sorted."""
-    token: str
-
-
-@dataclass
-class Reads:
-    """What this process has seen of a table: it can only make a removal later."""
-
-    table: str = ""
-    first_gone: dict[str, float] = field(default_factory=dict)
-    """By uid of the object: when a complete read first had no row for it, in seconds of the clock."""
-
-    removed: deque[float] = field(default_factory=lambda: deque(maxlen=100_000))
-    """When this process removed objects, in seconds of the clock. Rows that go one after the other are gone
-    at once, too, even if the first objects are gone already."""
-
-    def recently_removed(self, now: float) -> int:
-        """The number of objects that this process removed within the last hour."""
-        while self.removed and now - self.removed[0] > _BURST.total_seconds():
-            self.removed.popleft()
-        return len(self.removed)
-
-    def note(self, table: str, gone: Iterable[Existing], now: float) -> None:
-        """A complete read of the table had no row for these objects, and one for each other."""
-        before = self.first_gone if table == self.table else {}
-        self.table = table
-        self.first_gone = {uid: before.get(uid, now) for uid in (each.managed.uid for each in gone)}
-
-    def for_seconds(self, each: Existing, now: float) -> float:
-        """For how long complete reads have had no row for the object."""
-        return now - self.first_gone.get(each.managed.uid, now)
-
-
-@dataclass(frozen=True)
 class World:
     """What a plan is made of, besides the rows."""
 
@@ -108,9 +55,9 @@ class World:
     confirm: str
     """The value of the annotation that confirms a removal; "" without one."""
     now: datetime
-    """Real time, as in the annotations."""
-    clock: float
-    """Seconds of the clock, as in `Reads`."""
+    """Real time."""
+    before: Before
+    """What was known of the rows that are gone."""
     refused: Mapping[str, tuple[str, Problem]] = field(default_factory=dict)
     """By name: the objects whose creation was refused, and is not tried again yet, with the digest of that
     row."""
@@ -122,7 +69,11 @@ class World:
 class Plan:
     """What to do, and what to say."""
 
+    record: Record
+    """What is known now of the rows that are gone."""
     actions: Sequence[Action] = ()
+    removals: Sequence[Action] = ()
+    """What is removed, once the record is stored."""
     problems: Mapping[str, Problem] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
     """Names of the objects whose row is gone, sorted."""
@@ -133,14 +84,8 @@ class Plan:
     removal: Removal | None = None
 
 
-def table_digest(spec: TenantSourceSpec) -> str:
-    """Identifies the table that is read: a row that another table does not have is not gone from this one."""
-    return digest_of([spec.source.to_json(), spec.key], characters=8)
-
-
-def planned(table: Table, world: World, reads: Reads) -> Plan:
-    """The plan after a complete read of `table`, which is settled (see `rows.settled`). It notes in `reads`
-    what is gone."""
+def planned(table: Table, world: World) -> Plan:
+    """The plan after a complete read of `table`, which is settled (see `rows.settled`)."""
     problems = dict(table.problems)
     updates = [action for row in table.desired.values() for action in _applied(row, world, problems)]
     new = [
@@ -149,16 +94,20 @@ def planned(table: Table, world: World, reads: Reads) -> Plan:
     waiting = {row.key: why for row in new if (why := _refused(row, world)) is not None}
     problems |= waiting
     new = [row for row in new if row.key not in waiting]
-    creates, waits_for = _paced(new, world)
-    gone = _gone(table, world)
-    goings, removal = _going(gone, world, reads)
+    absent = _absent(table, world)
+    gone = [each for each in absent if not each.managed.deleted]
+    creates, waits_for = _paced(new, world, {each.name for each in gone})
+    found = _judged(world, absent)
+    verb = Verb.DELETE if world.spec.when_gone is WhenGone.DELETE else Verb.SUSPEND
     return Plan(
-        [*updates, *_restored(table, world), *goings, *creates],
+        found.record,
+        [*updates, *_restored(table, world), *creates],
+        [Action(verb, each.name, existing=each) for each in found.due],
         problems,
         tuple(sorted(each.name for each in gone)),
         len(new) - len(creates),
         waits_for,
-        removal,
+        found.removal,
     )
 
 
@@ -224,13 +173,13 @@ def _restored(table: Table, world: World) -> list[Action]:
     ]
 
 
-def _paced(new: list[Desired], world: World) -> tuple[list[Action], str]:
+def _paced(new: list[Desired], world: World, gone: set[str]) -> tuple[list[Action], str]:
     """Which new objects are created now, and what the others wait for."""
     spec, ours = world.spec, world.mine.values()
     recent = sum(1 for each in ours if each.created is not None and world.now - each.created < _MINUTE)
     room, waits_for = max(0, spec.max_new - recent), f"maxNew: at most {spec.max_new} are created in a minute"
     if spec.max_not_live is not None:
-        leaving = (each.suspended or each.marked_gone or each.managed.deleted for each in ours)
+        leaving = (each.suspended or each.name in gone or each.managed.deleted for each in ours)
         not_live = sum(1 for each, leaves in zip(ours, leaving, strict=True) if not (leaves or each.live))
         if spec.max_not_live - not_live < room:
             room = max(0, spec.max_not_live - not_live)
@@ -240,77 +189,23 @@ def _paced(new: list[Desired], world: World) -> tuple[list[Action], str]:
     return actions, waits_for if len(ordered) > room else ""
 
 
-def _gone(table: Table, world: World) -> list[Existing]:
-    """The objects that have no row: neither one with their key, nor one that takes over their name."""
+def _absent(table: Table, world: World) -> list[Existing]:
+    """The objects that have no row: neither one with their key, nor one that takes over their name. Whose the
+    ones without a key are is unknown."""
     if table.keyless:
         return []
     names, keys = {row.name for row in table.desired.values()}, table.keys
     return [
         each
         for name, each in sorted(world.mine.items())
-        if each.key not in keys and name not in names and not each.managed.deleted
+        if each.key and each.key not in keys and name not in names
     ]
 
 
-def _going(gone: list[Existing], world: World, reads: Reads) -> tuple[list[Action], Removal | None]:
-    spec = world.spec
-    if spec.when_gone is WhenGone.ORPHAN:
-        return [], None
-    digest = table_digest(spec)
-    reads.note(digest, gone, world.clock)
-    ask = [each for each in gone if not (spec.when_gone is WhenGone.SUSPEND and each.suspended)]
-    suspicious = _suspicious(ask, gone, world, _removed(world, reads))
-    token = digest_of(sorted(each.managed.uid for each in suspicious), characters=16) if suspicious else ""
-    confirmed = bool(token) and world.confirm == token
-    withheld = {each.name for each in suspicious if not _is_confirmed(each, world)}
-    held = withheld and not confirmed
-    actions: list[Action] = []
-    for each in ask:
-        if each.gone_since(digest) is None:
-            actions.append(Action(Verb.MARK, each.name, existing=each))
-        elif confirmed and each.name in withheld:
-            actions.append(Action(Verb.CONFIRM, each.name, existing=each))
-        elif each.name not in withheld and _is_due(each, digest, world, reads):
-            verb = Verb.DELETE if spec.when_gone is WhenGone.DELETE else Verb.SUSPEND
-            actions.append(Action(verb, each.name, existing=each))
-    removal = Removal(tuple(sorted(each.name for each in suspicious)), token) if held else None
-    return actions, removal
-
-
-def _is_due(each: Existing, digest: str, world: World, reads: Reads) -> bool:
-    since = each.gone_since(digest)
-    if since is None:
-        return False
-    grace = world.now - since >= timedelta(seconds=seconds(world.spec.after))
-    return grace and reads.for_seconds(each, world.clock) >= seconds(world.spec.poll_interval)
-
-
-def _is_confirmed(each: Existing, world: World) -> bool:
-    return bool(world.confirm) and each.confirmed == world.confirm
-
-
-def _removed(world: World, reads: Reads) -> int:
-    """How many objects were removed recently, by this process, or by an earlier one if they are going
-    still."""
-    going = sum(1 for each in world.mine.values() if each.managed.deleted and each.marked_gone)
-    return max(going, reads.recently_removed(world.clock))
-
-
-def _suspicious(ask: list[Existing], gone: list[Existing], world: World, removed: int) -> list[Existing]:
-    """The objects that went with all others, or with too many; `removed`: how many were removed recently."""
-    if len(gone) == sum(not each.managed.deleted for each in world.mine.values()):
-        return ask
-    digest = table_digest(world.spec)
-    moments = {each.name: each.gone_since(digest) or world.now for each in ask}
-    ordered = sorted(moments.values())
-    most = limit(world.spec.max_gone, len(world.mine))
-
-    def beside(moment: datetime) -> int:
-        return removed + bisect_right(ordered, moment + _BURST) - bisect_left(ordered, moment - _BURST)
-
-    return [each for each in ask if beside(moments[each.name]) > most]
-
-
-def limit(most: MaxGone, objects: int) -> int:
-    """How many rows may go within one hour."""
-    return max(most.rows, most.percent * objects // 100)
+def _judged(world: World, absent: list[Existing]) -> Judgement:
+    missing = {each.name for each in absent}
+    # An object without a key has no row that could still be there.
+    present = [each for each in world.mine.values() if each.key and each.name not in missing]
+    gone = [each for each in absent if not each.managed.deleted]
+    leaving = [each for each in absent if each.managed.deleted]
+    return judged(world.spec, world.before, gone, present, leaving, world.confirm)

@@ -90,11 +90,14 @@ def _http(objects: _Objects, source: HttpSource, clock: Clock, allowed: Allowed)
     http.check_url(source.url, allowed.http)
     pages = http.Pages(
         source.url,
+        source.paging,
         items=source.items,
         headers={header.name: objects.header(header) for header in source.headers},
         next_url=source.next_url or "",
         cursor=source.cursor or "",
         cursor_parameter=source.cursor_parameter,
+        total=source.total or "",
+        total_header=source.total_header or "",
         ca=objects.authorities(source.ca_secret_ref),
     )
     return http.HttpStore(pages, allowed.http, clock, limits=http.Limits(read=_longest_read()))

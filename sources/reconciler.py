@@ -2,13 +2,14 @@
 
 Between two reads nothing is read of the store: a change of an object only updates the counts in the status.
 What this process remembers of a TenantSource can make it read sooner or remove later, never remove sooner.
+Nothing is removed before the record of what is gone is stored.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, Final
@@ -17,13 +18,13 @@ import structlog
 
 from apis import errors
 from apis.conditions import SourceSyncedReason
-from apis.kinds import Kind
+from apis.kinds import TENANT_SOURCE, Kind
 from apis.tenantsource import OnSourceDelete, TenantSourceSpec, WhenGone, parse, seconds
 from edgetenants_runtime import deadline
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.kube.cache import ObjectChange
-from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound
+from edgetenants_runtime.kube.errors import Conflict, Forbidden, KubeError, NotFound
 from edgetenants_runtime.kube.informer import Informer
 from edgetenants_runtime.leading import StandDown
 from edgetenants_runtime.managed import Managed, ObjectKey
@@ -31,16 +32,18 @@ from edgetenants_runtime.reconcile.steps import Next, Outcome
 from edgetenants_runtime.reconcile.writer import ManagedWriter
 from sources import status
 from sources.attempts import Attempts
+from sources.going import Before, Record, step
 from sources.metrics import SourceMetrics
 from sources.objects import BY_OWNER, CONFIRM, Existing, owner_value
-from sources.plan import Action, Plan, Reads, Verb, World, planned, table_digest
+from sources.plan import Action, Plan, Verb, World, planned
 from sources.quiet import LONGEST, Found, Quiet, begun, changed, fingerprint
 from sources.reading import OpenStore
+from sources.records import Kept, Records, lost
 from sources.rows import Problem, Table, settled, shown
 from sources.status import Counts, Failure
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.template import Compiled, InvalidTemplate, compile_template
-from sources.writing import Objects, Refused, Writer
+from sources.writing import Objects, Refused, Writer, resource_kind
 
 __all__ = ["FINALIZER", "Parts", "SourceReconciler"]
 
@@ -49,7 +52,7 @@ _log = structlog.get_logger("edgetenants.sources")
 FINALIZER: Final = "sources.edgetenants.io/objects"
 """Keeps a TenantSource with onDelete Delete until its objects are deleted."""
 _AGAIN: Final = 1.0
-"""Seconds until the next read, if a removal was confirmed or time ran out."""
+"""Seconds until the next read, if time ran out."""
 _MINUTE: Final = 60.0
 _NOT_READY: Final = 1.0
 """Real seconds; the objects have not been listed yet."""
@@ -59,11 +62,15 @@ _MOST_FAILURES: Final = 3
 """Writes in a row that fail for what may concern all: an API server that is away needs no further ones."""
 _LOOK_AT_CLOCK: Final = 500
 """Rows between two looks at the clock."""
+_LOOK_AT_SPEC: Final = 20
+"""Removals between two looks at the TenantSource."""
+_TOKEN: Final = 64
+"""Characters of a confirmation that are compared: no token has more."""
 
 
 _NO_REMOVALS: Final = (
     "spec.whenGone: expected Orphan: this process neither suspends nor deletes objects whose rows are gone, "
-    "as it runs without --enable-alpha-removals. docs/limitations.md says what is not safe yet"
+    "as it runs without --enable-alpha-removals"
 )
 
 
@@ -85,13 +92,20 @@ class Parts:
     kind_leaves: Callable[[], bool]
     """The CRD of TenantSources is being deleted, so their deletion says nothing of what people want."""
     metrics: SourceMetrics
+    records: Records
 
 
 @dataclass
 class _Memory:
     """What this process remembers of a TenantSource."""
 
-    reads: Reads = field(default_factory=Reads)
+    kept: Kept | None = None
+    begun: int = 0
+    """See `Before`."""
+    overlooked: bool = False
+    """Reads were followed without the record, so what it says is no longer true."""
+    ended: float | None = None
+    """When the last read ended that was complete, in seconds of the clock; None if something failed since."""
     next_read: float = 0.0
     asked: tuple[object, ...] = ()
     """What its author asked for at the last read."""
@@ -160,9 +174,11 @@ class _Reconcile:
         if self.mr.deleted:
             return self.delete(template.kind, informer, spec)
         if not informer.synced:
+            self.memory.ended = None
             return self.not_served(template.kind, informer)
         self.hold(spec)
         if spec.suspend:
+            self.memory.ended = None
             self.report(status.suspended(self.counts(template.kind, informer)))
             return Outcome(Next.NEVER)
         wait = self.memory.next_read - self.parts.clock.now()
@@ -176,7 +192,15 @@ class _Reconcile:
     def read(self, spec: TenantSourceSpec, template: Compiled, informer: Informer) -> Outcome:
         self.memory.asked = self.asked()
         poll = seconds(spec.poll_interval)
+        last, self.memory.ended = self.memory.ended, None
         before, self.memory.quiet = self.quiet_before(informer), None
+        try:
+            kept = self.take_over(spec)
+        except KubeError as error:
+            self.next_read(min(poll, _MINUTE))
+            message = f"the record of rows that are gone cannot be read: {_why(error)}"
+            return self.failed(Failure(SourceSyncedReason.WRITE_FAILED, message), template, informer)
+        began = self.parts.clock.now()
         try:
             found = self.table(spec, template, before)
         except StoreError as error:
@@ -184,21 +208,66 @@ class _Reconcile:
             return self.failed(
                 Failure(SourceSyncedReason(error.reason.value), error.message), template, informer
             )
+        ended = self.parts.clock.now()
         self.parts.metrics.read(self.mr, "complete")
         if found is None:
+            # No row was gone, and nothing is on record.
             return self.unchanged(before, poll, self.counts(template.kind, informer))
-        world = self.world(spec, template.kind, informer)
+        known = Before(kept.record, self.memory.begun, step(last, began, poll))
+        world = self.world(spec, template.kind, informer, known)
         table = settled(found.table, world.mine)
-        plan = planned(table, world, self.memory.reads)
+        plan, unstored = self.store(planned(table, world), kept)
+        self.memory.ended = ended
         self.memory.attempts.keep({row.name for row in table.desired.values()} | set(world.mine))
-        failure, plan = self.write(plan, world, self.writer(spec, template.kind, informer))
-        if failure is None and not (self.acted or self.more) and _is_settled(plan, spec):
+        failure, plan = self.write(plan, world, self.writer(template.kind, informer))
+        failure = failure or unstored
+        if failure is None and not (self.acted or self.more) and _is_settled(plan):
             self.memory.quiet = self.quiet_now(found, table, world, informer)
         self.next_read(self.pause(plan, poll))
         counts = self.counts(template.kind, informer)
         self.parts.metrics.counted(self.mr, table, plan, counts)
         self.report(status.followed(table, plan, counts, failure))
         return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=failure is not None)
+
+    def take_over(self, spec: TenantSourceSpec) -> Kept:
+        """The record of the rows that are gone. Raises KubeError."""
+        memory = self.memory
+        if memory.kept is None:
+            try:
+                memory.kept = self.parts.records.take_over(self.mr)
+            except Forbidden:
+                if spec.when_gone is not WhenGone.ORPHAN:
+                    raise
+                # Nothing is removed, so nothing has to be known.
+                memory.overlooked = True
+                return Kept(Record.new(), "")
+            if memory.overlooked:
+                memory.kept = replace(memory.kept, record=Record.new())
+            memory.begun = memory.kept.record.counted
+        return memory.kept
+
+    def store(self, plan: Plan, kept: Kept) -> tuple[Plan, Failure | None]:
+        """Store what is known now of the rows that are gone. Returns the plan, without removals if it is not
+        stored, and why."""
+        memory = self.memory
+        if memory.kept is None:
+            return plan, None
+        if not self.parts.may_act():
+            raise StandDown("the record of rows that are gone")
+        try:
+            memory.kept = self.parts.records.store(self.mr, kept, plan.record)
+        except KubeError as error:
+            memory.kept = replace(lost(kept), record=plan.record)
+            _log.warning("cannot store the record of rows that are gone", error=str(error))
+            message = f"the record of rows that are gone cannot be stored, so none is removed: {_why(error)}"
+            failure = Failure(SourceSyncedReason.WRITE_FAILED, message)
+            # Nor is a token told: another process may give its number to other rows.
+            return replace(plan, removals=(), removal=None), failure
+        if memory.kept.record != plan.record:
+            # It was someone else's: the time begins again.
+            memory.begun = memory.kept.record.counted
+            return replace(plan, removals=(), removal=None), None
+        return plan, None
 
     def unchanged(self, before: Quiet | None, poll: float, counts: Counts) -> Outcome:
         self.memory.quiet = before
@@ -258,7 +327,7 @@ class _Reconcile:
         problems = dict(plan.problems)
         failure: Failure | None = None
         in_a_row = 0
-        for action in self.memory.attempts.ordered(plan.actions):
+        for action in self.in_turn(plan):
             if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
                 self.more = in_a_row < _MOST_FAILURES
                 break
@@ -271,7 +340,28 @@ class _Reconcile:
             in_a_row += 1
             said = f"{action.verb} of {action.name}: {refused.field}: expected {refused.expected}"
             failure = failure or Failure(SourceSyncedReason.WRITE_FAILED, said)
-        return failure, Plan(plan.actions, problems, plan.gone, plan.waiting, plan.waits_for, plan.removal)
+        return failure, replace(plan, problems=problems)
+
+    def in_turn(self, plan: Plan) -> Iterator[Action]:
+        """The actions; the removals come last, and only while the TenantSource is as it was read."""
+        attempts = self.memory.attempts
+        yield from attempts.ordered(plan.actions)
+        for number, action in enumerate(attempts.ordered(plan.removals)):
+            if number % _LOOK_AT_SPEC == 0 and self.changed_meanwhile():
+                return
+            yield action
+
+    def changed_meanwhile(self) -> bool:
+        """Whether someone has changed the TenantSource since the read began, such as to stop it."""
+        try:
+            stored = Managed(self.parts.objects.get(resource_kind(TENANT_SOURCE), self.mr.key))
+        except KubeError as error:
+            _log.warning("cannot read the TenantSource, so nothing is removed", error=str(error))
+            self.more = not isinstance(error, NotFound)
+            return True
+        same = stored.uid == self.mr.uid and stored.generation == self.mr.generation
+        confirms = (stored.annotations.get(CONFIRM) or "")[:_TOKEN]
+        return stored.deleted or not same or confirms != (self.mr.annotations.get(CONFIRM) or "")[:_TOKEN]
 
     def perform(
         self, action: Action, world: World, writer: Writer, problems: dict[str, Problem]
@@ -282,7 +372,7 @@ class _Reconcile:
         self.acted = True
         key, refused = _key(action), None
         try:
-            writer.perform(action, world.now, world.confirm)
+            writer.perform(action, world.now)
         except Refused as error:
             refused = error
             problems[key] = Problem(shown(key), error.field, error.expected)
@@ -298,19 +388,14 @@ class _Reconcile:
         return tried is not None
 
     def remember(self, action: Action, refused: Refused | None, problem: Problem | None) -> None:
-        now, existing = self.parts.clock.now(), action.existing
-        if refused is None and action.verb == Verb.DELETE:
-            self.memory.reads.removed.append(now)
-        if refused is None and action.verb == Verb.CONFIRM:
-            self.more = True
-        stored = None
+        existing, raw = action.existing, None
         if existing is not None:
-            stored = self.parts.informers[existing.kind.kind].cache.get(existing.managed.key)
+            raw = self.parts.informers[existing.kind.kind].cache.get(existing.managed.key)
         self.memory.attempts.note(
             action,
             problem if refused is not None else None,
-            now,
-            generation=Managed(stored).generation if stored else 0,
+            self.parts.clock.now(),
+            stored=Existing(existing.kind, raw) if existing is not None and raw else None,
             soon=refused is not None and refused.of_all,
         )
 
@@ -328,7 +413,7 @@ class _Reconcile:
             self.release()
             return Outcome(Next.NEVER)
         self.parts.writer.check_deleted(self.mr)
-        writer = self.writer(spec, kind, informer)
+        writer = self.writer(kind, informer)
         in_a_row = 0
         for each in mine.values():
             if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
@@ -373,7 +458,7 @@ class _Reconcile:
                 self.release()
             return Outcome(Next.NEVER)
         failure = Failure(SourceSyncedReason.INVALID_SPEC, message)
-        self.memory.asked = ()
+        self.memory.asked, self.memory.ended = (), None
         self.report(status.failed(failure, None))
         return Outcome(Next.NEVER, failed=True)
 
@@ -407,18 +492,17 @@ class _Reconcile:
             annotations.get(CONFIRM),
         )
 
-    def world(self, spec: TenantSourceSpec, kind: Kind, informer: Informer) -> World:
+    def world(self, spec: TenantSourceSpec, kind: Kind, informer: Informer, before: Before) -> World:
         mine = self.mine(kind, informer)
         confirm = self.mr.annotations.get(CONFIRM) or ""
-        now, clock = self.parts.now(), self.parts.clock.now()
 
         def other(name: str) -> Existing | None:
             stored = informer.cache.get(ObjectKey(self.mr.namespace, name))
             return None if stored is None or name in mine else Existing(kind, stored)
 
-        attempts = self.memory.attempts
-        refused, last = attempts.waiting(clock), attempts.refused
-        return World(spec, mine, other, confirm, now, clock, refused=refused, last=last)
+        now, attempts = self.parts.clock.now(), self.memory.attempts
+        refused, last = attempts.waiting(now), attempts.refused
+        return World(spec, mine, other, confirm, self.parts.now(), before, refused=refused, last=last)
 
     def mine(self, kind: Kind, informer: Informer) -> dict[str, Existing]:
         """The objects of the TenantSource, by name."""
@@ -433,10 +517,15 @@ class _Reconcile:
         stored = self.stored(informer)
         return Counts(len(stored), sum(Existing(kind, obj).live for obj in stored))
 
-    def writer(self, spec: TenantSourceSpec, kind: Kind, informer: Informer) -> Writer:
-        return Writer(
-            self.parts.objects, kind, informer.cache, self.mr.namespace, self.mr.name, table_digest(spec)
-        )
+    def writer(self, kind: Kind, informer: Informer) -> Writer:
+        return Writer(self.parts.objects, kind, informer.cache, self.mr.namespace, self.mr.name)
+
+
+def _why(error: KubeError) -> str:
+    """Without the server's text, which may have words of webhooks."""
+    if isinstance(error, Forbidden):
+        return f"this process may need the RBAC rule {error.operation.rule}"
+    return f"the API server answers HTTP {error.code}" if error.code else "the API server does not answer"
 
 
 def _key(action: Action) -> str:
@@ -445,11 +534,10 @@ def _key(action: Action) -> str:
     return action.existing.key if action.existing is not None else ""
 
 
-def _is_settled(plan: Plan, spec: TenantSourceSpec) -> bool:
-    """Nothing follows from the same rows at a later time."""
-    if plan.waiting or plan.removal is not None:
-        return False
-    return not plan.gone or spec.when_gone is WhenGone.ORPHAN
+def _is_settled(plan: Plan) -> bool:
+    """Nothing follows from the same rows at a later time. What was removed within the last hour is on record,
+    too: that hour passes only while reads are judged."""
+    return not plan.waiting and plan.record.empty
 
 
 def _in_time(rows: Iterable[Row]) -> Iterator[Row]:

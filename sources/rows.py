@@ -131,7 +131,8 @@ def _take(
 
 def settled(table: Table, mine: Mapping[str, Existing]) -> Table:
     """Give each row the name of the object that it has, and settle which row has a name or a domain that
-    several ask for: the one whose object has it. Of several new ones, none has. All of them are told.
+    several ask for: the one whose object has it. Of several new ones, none has. All of them are told. An
+    object whose row is gone has its domains until it is removed: two objects would else want one domain.
 
     `mine`: the objects of the TenantSource, by name."""
     by_key = _by_key(mine)
@@ -144,6 +145,10 @@ def settled(table: Table, mine: Mapping[str, Existing]) -> Table:
         contests.enter(each)
     # Names of objects whose row is invalid at present are not free either.
     contests.enter_existing(by_key, without=named)
+    taken_over = {each.name for each in named.values()}
+    contests.hold(
+        each for each in mine.values() if each.key not in table.keys and each.name not in taken_over
+    )
     lost = contests.told()
     refused = {key for key, (_, kept) in lost.items() if not kept}
     return replace(
@@ -173,6 +178,12 @@ class _Contests:
     def __init__(self, by_key: Mapping[str, Existing], keys: frozenset[str]) -> None:
         self._by_key, self._keys = by_key, keys
         self._claimants: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._held: dict[str, Existing] = {}
+        """By domain: the object that has it, and whose row is gone."""
+
+    def hold(self, objects: Iterable[Existing]) -> None:
+        """These objects have no row, and keep their domains."""
+        self._held = {domain: each for each in objects for domain in each.domains}
 
     def enter(self, row: Desired) -> None:
         """A row asks for its name and domains."""
@@ -195,7 +206,15 @@ class _Contests:
         contested = [item for item in self._claimants.items() if len(item[1]) > 1]
         for (what, value), keys in sorted(contested):
             self._judge(what, value, keys, told)
+        for domain, holder in sorted(self._held.items(), key=lambda item: item[0]):
+            self._refuse_held(domain, holder, told)
         return told
+
+    def _refuse_held(self, domain: str, holder: Existing, told: dict[str, tuple[Problem, bool]]) -> None:
+        text = f"a domain that no other object has: {holder.name}, whose row is gone, has it still"
+        for key in self._claimants.get(("domains", domain), ()):
+            if not self._holds(key, "domains", domain):
+                told[key] = (Problem(shown(key), "domains", text), False)
 
     def _judge(self, what: str, value: str, keys: list[str], told: dict[str, tuple[Problem, bool]]) -> None:
         holders = [key for key in keys if self._holds(key, what, value)]

@@ -27,7 +27,7 @@ from edgetenants_runtime.kube.errors import (
     TooLarge,
 )
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
-from sources.objects import CONFIRMED, GONE, HASH, KEY, OWNER, Existing, manager_of, owner_value
+from sources.objects import GONE, HASH, KEY, OWNER, Existing, manager_of, owner_value
 from sources.plan import Action, Verb
 from sources.rows import Desired
 
@@ -91,18 +91,15 @@ class Writer:
     namespace: str
     source: str
     """Name of the TenantSource."""
-    table: str
-    """See `plan.table_digest`."""
 
-    def perform(self, action: Action, now: datetime, token: str) -> None:
-        """Do what the action says. `token`: the value of the TenantSource's annotation that confirms a
-        removal."""
+    def perform(self, action: Action, now: datetime) -> None:
+        """Do what the action says."""
         try:
-            self._perform(action, now, token)
+            self._perform(action, now)
         except KubeError as error:
             raise refused(error) from error
 
-    def _perform(self, action: Action, now: datetime, token: str) -> None:
+    def _perform(self, action: Action, now: datetime) -> None:
         match action:
             case Action(Verb.CREATE, row=Desired() as row):
                 self._create(row)
@@ -112,14 +109,8 @@ class Writer:
                 self._apply(row, existing.managed.uid)
             case Action(Verb.RESTORE, existing=Existing() as existing):
                 self._restore(existing)
-            case Action(Verb.MARK, existing=Existing() as existing):
-                marks = {GONE: f"{rfc3339(now)} {self.table}"}
-                self._set_going(existing, marks, suspend=_was_suspended(existing))
-            case Action(Verb.CONFIRM, existing=Existing() as existing):
-                marks = {GONE: existing.managed.annotations[GONE], CONFIRMED: token}
-                self._set_going(existing, marks, suspend=_was_suspended(existing))
             case Action(Verb.SUSPEND, existing=Existing() as existing):
-                self._set_going(existing, _marks(existing), suspend=True)
+                self._suspend(existing, now)
             case Action(Verb.DELETE, existing=Existing() as existing):
                 self._delete(existing)
             case _:
@@ -147,10 +138,11 @@ class Writer:
     def _restore(self, existing: Existing) -> None:
         self._store(existing.name, {"metadata": {"uid": existing.managed.uid}}, self._gone_manager)
 
-    def _set_going(self, existing: Existing, marks: Mapping[str, str], *, suspend: bool) -> None:
-        fields: dict[str, Any] = {"metadata": {"uid": existing.managed.uid, "annotations": dict(marks)}}
-        if suspend:
-            fields["spec"] = _disabled(self.kind)
+    def _suspend(self, existing: Existing, now: datetime) -> None:
+        fields: dict[str, Any] = {
+            "metadata": {"uid": existing.managed.uid, "annotations": {GONE: rfc3339(now)}},
+            "spec": _disabled(self.kind),
+        }
         try:
             self._store(existing.name, fields, self._gone_manager)
         except Conflict as error:
@@ -171,8 +163,7 @@ class Writer:
         try:
             stored = Existing(self.kind, self.objects.get(self._resource, key))
             same = stored.managed.uid == existing.managed.uid and stored.owner == owner_value(self.source)
-            marks = stored.managed.annotations.get(GONE) == existing.managed.annotations.get(GONE)
-            if not (same and marks and stored.key == existing.key):
+            if not (same and stored.key == existing.key):
                 raise Refused("metadata", "an object that did not change since the read")
             uid, version = stored.managed.uid, stored.managed.resource_version
             self.objects.delete(self._resource, key, uid=uid, resource_version=version)
@@ -195,16 +186,6 @@ class Writer:
     @property
     def _gone_manager(self) -> str:
         return f"{manager_of(self.source)}-gone"
-
-
-def _marks(existing: Existing) -> dict[str, str]:
-    found = existing.managed.annotations
-    return {name: found[name] for name in (GONE, CONFIRMED) if name in found}
-
-
-def _was_suspended(existing: Existing) -> bool:
-    """Its row's absence disabled it before: what is not applied again would be taken back."""
-    return existing.marked_gone and existing.suspended
 
 
 def _disabled(kind: Kind) -> dict[str, Any]:

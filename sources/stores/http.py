@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 import urllib3
 
+from apis.tenantsource import Paging
 from edgetenants_runtime.clock import Clock, pause
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.stores.values import MAX_ROWS, parsed, row_of
@@ -72,22 +73,27 @@ class Pages:
     """What to read, and how a page names the next one.
 
     Attributes:
+        paging: how a page names the next one.
         items: JSON pointer (RFC 6901) of the list; empty for the whole body.
         headers: such as Authorization. They come from Secrets, and are in no message.
         next_url: JSON pointer of the next page's URL.
         cursor: JSON pointer of a cursor, which goes into the query's `cursor_parameter`.
+        total: JSON pointer of the number of all rows.
+        total_header: header with that number.
         ca: PEM of the authorities; None for those of the system.
 
-    Without `next_url` and `cursor`, a Link header with rel="next" (RFC 8288) names the next page. All pages
-    have one origin.
+    All pages have one origin.
     """
 
     url: str
+    paging: Paging
     items: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     next_url: str = ""
     cursor: str = ""
     cursor_parameter: str = "cursor"
+    total: str = ""
+    total_header: str = ""
     ca: str | None = None
 
 
@@ -170,7 +176,9 @@ class HttpReading:
                 if count > self._limits.rows:
                     raise _invalid(f"there are more than {self._limits.rows} rows")
                 yield row_of(item.items() if isinstance(item, dict) else (), f"page {len(seen)}, row {count}")
-            url = _next(page, self._pages)
+            url = _next(page, self._pages, len(seen))
+            if url is None:
+                _check_total(page, self._pages, count)
             only = page.tag if len(seen) == 1 and url is None else None
             page = None if url is None else self._following(url, seen)
         self.position = only
@@ -194,6 +202,7 @@ class _Page:
     body: Any
     tag: str | None
     link: str
+    total: str = ""
 
 
 class _Caller:
@@ -296,7 +305,9 @@ class _Caller:
         # A connection that is cut is an end of the body, if it has no length.
         self._in_time()
         self._got = True
-        return _Page(url, _json(bytes(body)), response.headers.get("ETag"), response.headers.get("Link", ""))
+        headers, name = response.headers, self._pages.total_header
+        total = headers.get(name, "") if name else ""
+        return _Page(url, _json(bytes(body)), headers.get("ETag"), headers.get("Link", ""), total)
 
     def _refused(self, status: int) -> StoreError:
         if status in (401, 403):
@@ -440,13 +451,13 @@ def _items(page: _Page, pointer: str, number: int) -> list[Any]:
     return found
 
 
-def _next(page: _Page, pages: Pages) -> str | None:
-    if not pages.next_url and not pages.cursor:
-        match = re.search(r'<([^<>]*)>[^,<]*;\s*rel="?next"?(?=[\s;,]|$)', page.link)
-        if match is None and re.search(r"\bnext\b", page.link, re.IGNORECASE):
-            # RFC 8288 has more ways to write it. A page that is overlooked would be rows that are gone.
-            raise _invalid("the Link header names a next page in a way that is not supported; use nextUrl")
-        return urljoin(page.url, match[1]) if match else None
+def _next(page: _Page, pages: Pages, number: int) -> str | None:
+    if pages.paging is Paging.SINGLE:
+        if _NEXT.search(page.link) or _names_more(page.body, pages.items):
+            raise _invalid("the page seems to name a next one, so it is not the whole table: set paging")
+        return None
+    if pages.paging is Paging.LINK:
+        return _next_link(page, pages, number)
     found = _at(page.body, pages.next_url or pages.cursor)
     if found is _ABSENT:
         # The last page says null or "": where the member is missing, the answer may be cut.
@@ -465,6 +476,55 @@ def _next(page: _Page, pages: Pages) -> str | None:
         pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != pages.cursor_parameter
     ]
     return urlunsplit(parts._replace(query=urlencode([*others, (pages.cursor_parameter, str(found))])))
+
+
+_NEXT: Final = re.compile(r"\bnext\b", re.IGNORECASE)
+_MORE: Final = re.compile(
+    "(odata)?next(url|uri|link|page|token|pagetoken|cursor)?|has(more|next|nextpage)|lastevaluatedkey"
+)
+"""Names with which APIs say that there are more pages, in lower case and letters only."""
+
+
+def _next_link(page: _Page, pages: Pages, number: int) -> str | None:
+    match = re.search(r'<([^<>]*)>[^,<]*;\s*rel="?next"?(?=[\s;,]|$)', page.link)
+    if match is not None:
+        return str(urljoin(page.url, match[1]))
+    if _NEXT.search(page.link):
+        # RFC 8288 has more ways to write it. A page that is overlooked would be rows that are gone.
+        raise _invalid("the Link header names a next page in a way that is not supported; use nextUrl")
+    if not page.link and not (pages.total or pages.total_header):
+        message = f"page {number} has no Link header, so it may not be the last one; set total or totalHeader"
+        raise _invalid(message)
+    return None
+
+
+def _names_more(body: Any, pointer: str) -> bool:
+    """Whether an object around the list has a member that usually names a next page."""
+    around, parts = [body], pointer.split("/")[1:-1]
+    for part in parts:
+        around.append(_at(around[-1], f"/{part}"))
+    around = [each for each in around if isinstance(each, dict)]
+    inner = [each for found in around for each in found.values() if isinstance(each, dict)]
+    return any(
+        bool(value) and _MORE.fullmatch(re.sub("[^a-z]", "", name.lower())) is not None
+        for each in (*around, *inner)
+        for name, value in each.items()
+    )
+
+
+def _check_total(page: _Page, pages: Pages, count: int) -> None:
+    """Fail if the last page says that there are other rows than those."""
+    if pages.total:
+        total = _at(page.body, pages.total)
+    elif pages.total_header:
+        total = int(page.total) if re.fullmatch("[0-9]{1,12}", page.total) else None
+    else:
+        return
+    if isinstance(total, bool) or not isinstance(total, int):
+        raise _invalid(f"the last page has no number at {pages.total or pages.total_header}")
+    if total != count:
+        message = f"the server says that there are {total} rows, and sent {count}"
+        raise StoreError(StoreReason.INCOMPLETE, message)
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

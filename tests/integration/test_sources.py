@@ -141,8 +141,13 @@ def test_a_row_that_is_gone_goes_after_a_grace_and_an_empty_table_takes_a_confir
     removal = table.status["removal"]
     assert removal["count"] == 2
     assert removal["names"] == ["a", "b"]
-    table.claims.wait("the grace", lambda: "row-gone" in json.dumps(table.claim("a")))
     assert not table.claim("a")["metadata"].get("deletionTimestamp")
+    assert "row-gone" not in json.dumps(table.claim("a"))
+    record = table.claims.world.kubectl(
+        "get", "configmaps", "-n", "crossplane-system", "-l", "edgetenants.io/source-record", "-o", "json"
+    )
+    of = [each["metadata"]["annotations"] for each in json.loads(record)["items"]]
+    assert {"edgetenants.io/source-record-of": f"{table.claims.namespace}/customers"} in of
     table.claims.world.kubectl(
         "annotate",
         "tsrc",

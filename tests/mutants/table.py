@@ -53,6 +53,7 @@ from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
 from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_EDITED_LEASES, RUNTIME_SHARDS
 from tests.mutants.sources import SOURCES
 from tests.mutants.sources_availability import SOURCES_AVAILABILITY
+from tests.mutants.sources_removals import REMOVING
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ TARGETS: Mapping[str, Target] = {
         ".",
         "sources",
         "tests",
-        (*SOURCES, *SOURCES_AVAILABILITY),
+        (*SOURCES, *SOURCES_AVAILABILITY, *REMOVING),
         beside=(*_APIS, *_RUNTIME),
     ),
     "function": Target(

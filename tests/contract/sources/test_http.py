@@ -16,6 +16,7 @@ from ipaddress import ip_network
 import pytest
 import trustme
 
+from apis.tenantsource import Paging
 from edgetenants_runtime.clock import FakeClock, SystemClock
 from sources.stores import http
 from sources.stores.http import Confinement, HttpStore, Limits, Pages
@@ -37,7 +38,8 @@ class Api:
     def store(
         self, path="/a", allowed=None, limits=None, resolve=lambda host, port: ["127.0.0.1"], **changes
     ):
-        pages = Pages(f"https://api.example:{self.port}{path}", headers={"Authorization": SECRET}, ca=self.ca)
+        url = f"https://api.example:{self.port}{path}"
+        pages = Pages(url, Paging.SINGLE, headers={"Authorization": SECRET}, ca=self.ca)
         allowed = allowed or Confinement([f"api.example:{self.port}"], [LOOPBACK])
         limits = limits or Limits(connect=2, silence=2)
         return HttpStore(replace(pages, **changes), allowed, SystemClock(), limits=limits, resolve=resolve)
@@ -104,19 +106,20 @@ def failure(store):
 )
 def test_a_next_page_in_other_words_is_not_the_end(api, written):
     api.put("/a", SIX[:3], Link=written)
-    assert failure(api.store()) == StoreReason.INVALID_DATA
+    for paging in (Paging.LINK, Paging.SINGLE):
+        assert failure(api.store(paging=paging)) == StoreReason.INVALID_DATA
 
 
 def test_pages_by_link_url_and_cursor(api):
     api.put("/a", SIX[:3], Link='</b>; rel="prev", </b>; rel="next"')
-    api.put("/b", SIX[3:])
-    assert rows(api.store()) == SIX
+    api.put("/b", SIX[3:], Link='</a>; rel="prev"')
+    assert rows(api.store(paging=Paging.LINK)) == SIX
     api.put("/c", {"data": {"items": SIX[:3]}, "next": "/d"})
     api.put("/d", {"data": {"items": SIX[3:]}, "next": None})
-    assert rows(api.store("/c", items="/data/items", next_url="/next")) == SIX
+    assert rows(api.store("/c", items="/data/items", paging=Paging.NEXT_URL, next_url="/next")) == SIX
     api.put("/e?size=3", {"items": SIX[:3], "after": "x/ y"})
     api.put("/e?size=3&cursor=x%2F+y", {"items": SIX[3:], "after": ""})
-    assert rows(api.store("/e?size=3", items="/items", cursor="/after")) == SIX
+    assert rows(api.store("/e?size=3", items="/items", paging=Paging.CURSOR, cursor="/after")) == SIX
     assert {headers["Host"] for _, headers in api.requests} == {f"api.example:{api.port}"}
     assert {headers["Authorization"] for _, headers in api.requests} == {SECRET}
 
@@ -147,8 +150,13 @@ def test_a_page_has_a_bound_of_values_too(api):
 
 def test_a_missing_next_is_an_error(api):
     api.put("/a", {"items": SIX})
-    assert failure(api.store(items="/items", next_url="/next")) == StoreReason.INVALID_DATA
-    assert failure(api.store(items="/items", cursor="/next")) == StoreReason.INVALID_DATA
+    assert (
+        failure(api.store(items="/items", paging=Paging.NEXT_URL, next_url="/next"))
+        == StoreReason.INVALID_DATA
+    )
+    assert (
+        failure(api.store(items="/items", paging=Paging.CURSOR, cursor="/next")) == StoreReason.INVALID_DATA
+    )
 
 
 @pytest.mark.parametrize("odd", [False, True, 1.5, [], {}])
@@ -168,13 +176,69 @@ def test_a_body_that_is_cut_never_ends_normally(api, cut):
     api.put("/a", SIX, cut=cut)
     assert failure(api.store()) == StoreReason.UNREACHABLE
     api.put("/b", SIX, Link="</a>; rel=next")
-    assert failure(api.store("/b")) == StoreReason.INCOMPLETE
+    assert failure(api.store("/b", paging=Paging.LINK)) == StoreReason.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": SIX, "next": "/b"},
+        {"data": SIX, "links": {"next": {"href": "/b"}}},
+        {"data": SIX, "meta": {"has_more": True}},
+        {"data": SIX, "nextPageToken": "x"},
+        {"data": SIX, "@odata.nextLink": "x"},
+    ],
+)
+def test_a_page_that_names_a_next_one_is_not_the_whole_table(api, body):
+    api.put("/a", body)
+    assert failure(api.store(items="/data")) == StoreReason.INVALID_DATA
+    api.put("/b", {"all": body})
+    assert failure(api.store("/b", items="/all/data")) == StoreReason.INVALID_DATA
+
+
+@pytest.mark.parametrize(
+    "body", [SIX, {"data": SIX, "next": None}, {"data": SIX, "meta": {"hasMore": False, "page": 1}}]
+)
+def test_a_page_that_names_none_is(api, body):
+    api.put("/a", body)
+    assert rows(api.store(items="" if body is SIX else "/data")) == SIX
+
+
+def test_without_its_link_header_a_page_is_not_the_last_one(api):
+    api.put("/a", SIX)
+    assert failure(api.store(paging=Paging.LINK)) == StoreReason.INVALID_DATA
+    api.put("/b", SIX[:3], Link="</c>; rel=next")
+    api.put("/c", SIX[3:])
+    assert failure(api.store("/b", paging=Paging.LINK)) == StoreReason.INVALID_DATA
+    api.put("/d", SIX, X_Total_Count="6")
+    assert rows(api.store("/d", paging=Paging.LINK, total_header="X-Total-Count")) == SIX
+
+
+def test_the_number_of_all_rows_is_that_of_the_rows(api):
+    header = {"total_header": "X-Total-Count"}
+    for number, (told, reason) in enumerate(
+        [("7", StoreReason.INCOMPLETE), ("x", StoreReason.INVALID_DATA), ("", StoreReason.INVALID_DATA)]
+    ):
+        api.put(f"/{number}", SIX, X_Total_Count=told)
+        assert failure(api.store(f"/{number}", **header)) == reason
+    cursor = {"items": "/data", "paging": Paging.CURSOR, "cursor": "/after", "total": "/meta/total"}
+    for total, reason in [
+        (7, StoreReason.INCOMPLETE),
+        (None, StoreReason.INVALID_DATA),
+        (True, StoreReason.INVALID_DATA),
+    ]:
+        api.put("/p", {"data": SIX, "after": None, "meta": {"total": total}})
+        assert failure(api.store("/p", **cursor)) == reason
+        api.answers.clear()
+    api.put("/q", {"data": SIX[:3], "after": 0, "meta": {"total": 6}})
+    api.put("/q?cursor=0", {"data": SIX[3:], "after": None, "meta": {"total": 6}})
+    assert rows(api.store("/q", **cursor)) == SIX
 
 
 def test_a_later_page_that_fails(api):
     api.put("/a", SIX, Link="</b>; rel=next")
     api.put("/b", CANARY, 500)
-    assert failure(api.store()) == StoreReason.INCOMPLETE
+    assert failure(api.store(paging=Paging.LINK)) == StoreReason.INCOMPLETE
 
 
 def test_one_unchanged_page_is_told_without_its_rows(api):
@@ -193,8 +257,8 @@ def test_one_unchanged_page_is_told_without_its_rows(api):
 
 def test_an_etag_of_one_page_of_many_is_no_position(api):
     api.put("/a", SIX, ETag='"1"', Link="</b>; rel=next")
-    api.put("/b", [], ETag='"2"')
-    with api.store().read() as reading:
+    api.put("/b", [], ETag='"2"', Link="</a>; rel=prev")
+    with api.store(paging=Paging.LINK).read() as reading:
         list(reading)
     assert reading.position is None
 
@@ -215,7 +279,7 @@ def test_bounds(api):
     api.put("/a", SIX, Link="</b>; rel=next")
     api.put("/b", SIX, Link="</a>; rel=next")
     for limits in (Limits(body=20), Limits(rows=3), Limits(pages=1), Limits()):
-        assert failure(api.store(limits=limits)) == StoreReason.INVALID_DATA
+        assert failure(api.store(limits=limits, paging=Paging.LINK)) == StoreReason.INVALID_DATA
 
 
 def test_a_page_has_a_bound_also_when_it_is_compressed(api):
@@ -237,10 +301,8 @@ def test_redirects_and_other_origins_are_refused(api):
     api.put("/a", "", 302, Location="/b")
     assert failure(api.store()) == StoreReason.INVALID_CONFIGURATION
     api.put("/b", SIX, Link="<https://other.example/>; rel=next")
-    assert (
-        failure(api.store("/b", Confinement([f".example:{api.port}"], [LOOPBACK])))
-        == StoreReason.INVALID_DATA
-    )
+    other = api.store("/b", Confinement([f".example:{api.port}"], [LOOPBACK]), paging=Paging.LINK)
+    assert failure(other) == StoreReason.INVALID_DATA
     assert len(api.requests) == 2
 
 
@@ -324,7 +386,7 @@ def test_a_server_that_drips_has_the_time_of_the_read_only(begin):
         scheme = "https" if begin is HANDSHAKE else "http"
         allowed = Confinement([f"api.example:{port}"], [LOOPBACK], plain=True)
         limits = Limits(read=30, silence=20)
-        pages = Pages(f"{scheme}://api.example:{port}/")
+        pages = Pages(f"{scheme}://api.example:{port}/", Paging.SINGLE)
         store = HttpStore(pages, allowed, clock, limits=limits, resolve=lambda *_: ["127.0.0.1"])
         timer = threading.Timer(0.3, clock.advance, [31])
         timer.start()
@@ -357,8 +419,9 @@ def test_the_name_is_resolved_once_for_a_request(api):
     ],
 )
 def test_urls_that_are_refused(url, reason):
+    allowed = Confinement(["api.example", ".wide.example:8443"])
     with pytest.raises(StoreError) as caught:
-        HttpStore(Pages(url), Confinement(["api.example", ".wide.example:8443"]), SystemClock())
+        HttpStore(Pages(url, Paging.SINGLE), allowed, SystemClock())
     assert caught.value.reason == reason
     assert "canary" not in str(caught.value)
 

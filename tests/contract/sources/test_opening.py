@@ -7,6 +7,7 @@ import json
 from ipaddress import ip_network
 
 import pytest
+from pydantic import ValidationError
 
 from apis.tenantsource import SourceChoice
 from edgetenants_runtime.clock import SystemClock
@@ -65,11 +66,17 @@ def http(port=443, **changes):
     source = {
         "url": f"https://localhost:{port}/customers",
         "items": "/data",
+        "paging": "Cursor",
         "cursor": "/after",
         "headers": [{"name": "Authorization", "secretRef": {"name": "customers", "key": "token"}}],
         "caSecretRef": {"name": "customers", "key": "ca"},
     }
     return SourceChoice.model_validate({"http": {**source, **changes}})
+
+
+def test_a_source_says_how_its_pages_follow_each_other():
+    with pytest.raises(ValidationError, match="paging"):
+        SourceChoice.model_validate({"http": {"url": "https://api.example.com/"}})
 
 
 def rows(opened):

@@ -120,13 +120,14 @@ _POSTGRESQL = {
     "host": "db.example.com", "database": "shop", "user": "reader", "passwordSecretRef": _REF,
 }  # fmt: skip
 _POSTGRESQL_TABLE = {**_POSTGRESQL, "table": "customers"}
-_HTTP = {"url": "https://api.example.com/customers"}
+_HTTP = {"url": "https://api.example.com/customers", "paging": "Single"}
 
 
 def _header(name: str) -> dict[str, Any]:
     return source(source={"http": {**_HTTP, "headers": [{"name": name, "secretRef": _REF}]}})
 
 
+_PAGING = "expected nextUrl with paging NextUrl, cursor with paging Cursor, and neither with another"
 _POLL = "expected a duration from 10s to 24h"
 
 CEL_CASES: tuple[Case, ...] = (
@@ -156,9 +157,19 @@ CEL_CASES: tuple[Case, ...] = (
         source(source={"postgresql": {**_POSTGRESQL_TABLE, "query": "select 1"}}),
     ),
     Case(
-        "one way to the next page", SOURCES, "expected at most one of nextUrl and cursor",
-        source(source={"http": {**_HTTP, "nextUrl": "/next"}}),
-        source(source={"http": {**_HTTP, "nextUrl": "/next", "cursor": "/after"}}),
+        "a pointer for the way to the next page", SOURCES, _PAGING,
+        source(source={"http": {**_HTTP, "paging": "NextUrl", "nextUrl": "/next"}}),
+        source(source={"http": {**_HTTP, "paging": "Cursor"}}),
+    ),
+    Case(
+        "no pointer for another way", SOURCES, _PAGING,
+        source(source={"http": {**_HTTP, "paging": "Cursor", "cursor": "/after"}}),
+        source(source={"http": {**_HTTP, "paging": "Link", "nextUrl": "/next"}}),
+    ),
+    Case(
+        "one number of all rows", SOURCES, "expected at most one of total and totalHeader",
+        source(source={"http": {**_HTTP, "totalHeader": "X-Total-Count"}}),
+        source(source={"http": {**_HTTP, "total": "/total", "totalHeader": "X-Total-Count"}}),
     ),
     Case(
         "own headers", SOURCES,

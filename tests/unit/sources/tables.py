@@ -15,6 +15,7 @@ from apis import kinds
 from edgetenants_runtime.clock import FakeClock, rfc3339
 from edgetenants_runtime.kube.cache import Cache
 from edgetenants_runtime.kube.errors import Conflict, KubeError, NotFound, Operation
+from edgetenants_runtime.kube.kinds import CONFIG_MAPS
 from edgetenants_runtime.kube.transform import Transform
 from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from edgetenants_runtime.reconcile.steps import Outcome
@@ -24,6 +25,7 @@ from edgetenants_runtime.testing.objects import FakeObjects
 from sources.metrics import SourceMetrics
 from sources.objects import ANNOTATIONS, BY_OWNER, CONFIRM, OWNER, by_owner
 from sources.reconciler import Parts, SourceReconciler
+from sources.records import Records, record_name
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.writing import resource_kind
 
@@ -31,6 +33,7 @@ CLAIMS = resource_kind(kinds.TENANT_CLAIM)
 TENANTS = resource_kind(kinds.DISTRIBUTION_TENANT)
 SOURCES = resource_kind(kinds.TENANT_SOURCE)
 NAMESPACE = "shop"
+OWN_NAMESPACE = "crossplane-system"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ObjectKey(NAMESPACE, "customers")
 SPEC: dict[str, Any] = {
@@ -54,7 +57,8 @@ class Server(FakeObjects):
     """Applies and deletes too."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
-        super().__init__(Journal())
+        self.journal = Journal()
+        super().__init__(self.journal)
         self._now = now
         self._uids = 0
         self._fields: dict[tuple[str, ObjectKey], dict[str, dict[tuple[str, ...], Any]]] = {}
@@ -62,6 +66,31 @@ class Server(FakeObjects):
         self.die_at: int | None = None
         self.answers: dict[str, KubeError] = {}
         """What the server answers to a write of the object of that name."""
+        self.refused: KubeError | None = None
+        """What it answers to reads of ConfigMaps."""
+        self.unanswered = 0
+        """Writes of ConfigMaps that succeed, and whose answer is lost."""
+
+    def get(self, kind: ResourceKind, key: ObjectKey) -> dict[str, Any]:
+        if self.refused is not None and kind == CONFIG_MAPS:
+            raise self.refused
+        return super().get(kind, key)
+
+    def create(self, kind: ResourceKind, obj: Mapping[str, Any]) -> dict[str, Any]:
+        self._count("create", obj["metadata"]["name"])
+        return super().create(kind, obj)
+
+    def patch(
+        self, kind: ResourceKind, key: ObjectKey, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        if kind != CONFIG_MAPS:
+            return super().patch(kind, key, patch, subresource=subresource)
+        self._count("patch", key.name)
+        stored = super().patch(kind, key, patch)
+        if self.unanswered:
+            self.unanswered -= 1
+            raise KubeError(Operation("patch", kind, "", key.name, key.namespace), 0, "no answer")
+        return stored
 
     def apply(
         self,
@@ -204,10 +233,12 @@ class StandIn:
 
 @dataclass
 class FakeStore:
-    """A table. `fails_at`: the number of rows after which a read fails."""
+    """A table. `fails_at`: the number of rows after which a read fails; `takes`: seconds of a read."""
 
     rows: list[Row] = field(default_factory=list)
     fails_at: int | None = None
+    takes: float = 0.0
+    pass_time: Callable[[float], None] = lambda _: None
     reads: int = 0
     error: Exception = field(default_factory=lambda: StoreError(StoreReason.UNREACHABLE, "no answer"))
 
@@ -217,6 +248,7 @@ class FakeStore:
         yield self._rows()
 
     def _rows(self) -> Iterator[Row]:
+        self.pass_time(self.takes)
         for number, each in enumerate(self.rows):
             if number == self.fails_at:
                 raise self.error
@@ -234,10 +266,11 @@ class Scene:
     def __init__(self, *rows: Row, **spec: Any) -> None:
         self.clock = FakeClock()
         self.server = Server(self.now)
-        self.store = FakeStore(list(rows))
+        self.store = FakeStore(list(rows), pass_time=self.clock.advance)
         self.put_source(**spec)
         self.leaving = False
-        self.removes = True
+        self.removes = self.acts = True
+        self.config_maps = CONFIG_MAPS
         self.restart()
 
     def now(self) -> datetime:
@@ -270,10 +303,13 @@ class Scene:
                 open_store=lambda _namespace, _choice: self.store,
                 clock=self.clock,
                 now=self.now,
-                may_act=lambda: True,
+                may_act=lambda: self.acts,
                 removes=self.removes,
                 kind_leaves=lambda: self.leaving,
                 metrics=SourceMetrics(CollectorRegistry(), self.clock.now),
+                records=Records(
+                    self.server, OWN_NAMESPACE, lambda key: self.sources.cache.get(key) is not None
+                ),
             )
         )
 
@@ -287,6 +323,41 @@ class Scene:
             informer.sync()
         found = self.sources.cache.get(KEY)
         return self.reconciler.reconcile(Managed(found)) if found else None
+
+    def take_journal(self) -> list[str]:
+        made = [entry for entry in self.server.journal.entries if "ConfigMap" in entry]
+        self.server.journal.entries.clear()
+        return made
+
+    def put_record(self, obj: dict[str, Any], *, name: str | None = "", of: str = "") -> None:
+        """Someone else writes a record: by default that of the TenantSource; `name` None: the one that a
+        TenantSource `of` would have."""
+        new = copy.deepcopy(obj)
+        if name != "":
+            namespace, _, source = of.partition("/")
+            new["metadata"]["name"] = name or record_name(ObjectKey(namespace, source))
+            new["metadata"]["annotations"] = {"edgetenants.io/source-record-of": of}
+            del new["metadata"]["uid"]
+        self.server.put(CONFIG_MAPS, new)
+        self.server.touch(CONFIG_MAPS, ObjectKey(OWN_NAMESPACE, new["metadata"]["name"]))
+
+    def drop_record(self) -> None:
+        key = ObjectKey(OWN_NAMESPACE, record_name(KEY))
+        metadata = self.server.get(CONFIG_MAPS, key)["metadata"]
+        self.server.delete(
+            CONFIG_MAPS, key, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+        )
+        self.take_writes()
+
+    def delete_source(self) -> None:
+        stored = self.server.find(SOURCES, KEY) or {}
+        stored["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        self.server.put(SOURCES, stored)
+
+    def recreate_source(self) -> None:
+        stored = self.server.find(SOURCES, KEY) or {}
+        stored["metadata"]["uid"] = "another"
+        self.server.put(SOURCES, stored)
 
     def annotate(self, **annotations: str) -> None:
         names = {name.replace("_", "-"): value for name, value in annotations.items()}
