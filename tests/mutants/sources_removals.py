@@ -354,7 +354,7 @@ REMOVING = (
     Mutation(
         "a cursor of 0 is the end",
         "stores/http.py",
-        '    if found is None or found is False or found == "":\n',
+        '    if found is None or found == "":\n',
         '    if found in (None, False, ""):\n',
         "an API that counts from 0 would seem to have one page",
         HTTP,
