@@ -351,12 +351,4 @@ REMOVING = (
         "a page that is lost would remove its tenants",
         HTTP,
     ),
-    Mutation(
-        "a cursor of 0 is the end",
-        "stores/http.py",
-        '    if found is None or found == "":\n',
-        '    if found in (None, False, ""):\n',
-        "an API that counts from 0 would seem to have one page",
-        HTTP,
-    ),
 )

@@ -162,13 +162,15 @@ def test_a_missing_next_is_an_error(api):
 @pytest.mark.parametrize("odd", [False, True, 1.5, [], {}])
 def test_a_next_page_of_another_kind_is_not_the_last_page(api, odd):
     api.put("/a", {"items": SIX, "next": odd})
-    assert failure(api.store(items="/items", cursor="/next")) == StoreReason.INVALID_DATA
+    assert (
+        failure(api.store(items="/items", paging=Paging.CURSOR, cursor="/next")) == StoreReason.INVALID_DATA
+    )
 
 
 def test_a_cursor_may_be_zero(api):
     api.put("/a", {"items": SIX[:3], "next": 0})
     api.put("/a?cursor=0", {"items": SIX[3:], "next": None})
-    assert rows(api.store(items="/items", cursor="/next")) == SIX
+    assert rows(api.store(items="/items", paging=Paging.CURSOR, cursor="/next")) == SIX
 
 
 @pytest.mark.parametrize("cut", [1, 20, 200])
