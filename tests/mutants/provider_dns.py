@@ -362,7 +362,7 @@ _OF_UPDATES: tuple[Mutation, ...] = (
     Mutation(
         "a server without the zone has no record, as it should",
         "dns/rfc2136/serving.py",
-        "    if not answer.flags & dns.flags.AA:\n        return False\n",
+        "    if not answer.flags & dns.flags.AA:\n        raise _NotAuthoritativeError\n",
         "",
         "a removal counts as served while it is not",
         _SERVING,

@@ -2,6 +2,7 @@
 
 from tests.mutants.mutation import Mutation
 
+_LEAVING = ("unit/provider/cloudfront/dns/test_records_that_stay.py",)
 _TENANTS = "contract/dns/test_tenants.py::"
 _UPDATES = ("unit/provider/dns/test_rfc2136_failures.py",)
 _POWERDNS = ("unit/provider/dns/test_powerdns_failures.py",)
@@ -54,7 +55,7 @@ _OF_ZONES: tuple[Mutation, ...] = (
         "[each for each in leaving if each in dns_instructions.made(self.mr.status)]",
         "[]",
         "a deletion leaves records that lead to CloudFront after an edit of the provider config",
-        (f"{_TENANTS}TestWithoutZone",),
+        (*_LEAVING, f"{_TENANTS}TestWithoutZone"),
     ),
     Mutation(
         "a deleted zone of Route 53 keeps the tenant",
@@ -67,10 +68,34 @@ _OF_ZONES: tuple[Mutation, ...] = (
     Mutation(
         "a zone of Route 53 that is not named is deleted",
         "dns/route53/store.py",
-        "        return not self._zones.is_chosen\n",
+        "        return self._zones.had(domain)\n",
         "        return True\n",
         "a deletion leaves records that lead to CloudFront after an edit of the provider config",
         (*_ZONES, "contract/test_records_hostile.py"),
+    ),
+    Mutation(
+        "the records of a domain that is to go are forgotten",
+        "cloudfront/tenant/report.py",
+        "    shown += dns.leaving\n",
+        "",
+        "the second reconcile after an edit removes a domain, and its records still lead to CloudFront",
+        _LEAVING,
+    ),
+    Mutation(
+        "a config that fails for a moment leaves records",
+        "cloudfront/dns/work.py",
+        "            raise self._kept(left, self.access.problem)\n",
+        "            pass\n",
+        "a resource that has no tenant yet goes, and its records lead to CloudFront",
+        _LEAVING,
+    ),
+    Mutation(
+        "records that are gone keep a resource",
+        "cloudfront/dns/work.py",
+        "sorted(each for each in made if not is_gone(each))",
+        "sorted(made)",
+        "a config that fails after the records were removed keeps the resource",
+        _LEAVING,
     ),
     Mutation(
         "who makes the records is forgotten while the service fails",
@@ -334,10 +359,10 @@ _OF_PACE: tuple[Mutation, ...] = (
     Mutation(
         "a deletion does not say that the server is silent",
         "cloudfront/dns/work.py",
-        "            lasting = isinstance(error, Unreachable)\n",
-        "            lasting = False\n",
+        "        lasts = isinstance(error, Unreachable)\n",
+        "        lasts = False\n",
         "a deletion waits for ever, and no user knows why",
-        (f"{_TENANTS}TestDown",),
+        (*_LEAVING, f"{_TENANTS}TestDown"),
     ),
     Mutation(
         "the words of each failed request are written",
@@ -378,6 +403,22 @@ _OF_PACE: tuple[Mutation, ...] = (
         'bare.removesuffix(".")',
         "a server that does not answer stops the records of another",
         _SERVERS,
+    ),
+    Mutation(
+        "the order of addresses is in the words",
+        "dns/rfc2136/serving.py",
+        "sorted(dict.fromkeys(addresses))",
+        "list(addresses)",
+        "DNSReady is written each time resolvers change the order",
+        _SERVING,
+    ),
+    Mutation(
+        "a server that fails is told of nowhere",
+        "cloudfront/dns/work.py",
+        "            return NotYet(told, after=_FAILED_AGAIN, conditions=(condition,))\n",
+        "            return NotYet(told, after=_FAILED_AGAIN)\n",
+        "a deletion waits for ever, and no condition says for what",
+        _LEAVING,
     ),
     Mutation(
         "the resolvers of the system take any time",

@@ -346,8 +346,16 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         wanted = dns_instructions.records(domains, group.endpoint) if group.endpoint else ()
         records = self._dns.records(mr, seen, wanted, moving=moving)
         proofs = self._proofs_of(mr).instructions(domains)
+        # As long as it has them, its deletion and each update wait for their records.
+        leaving = dns_instructions.stored_of(mr.status, seen.domains.keys() - set(domains))
         where = Dns(
-            group.endpoint, records.state, records.found, group, unseen(group, records), proofs=proofs
+            group.endpoint,
+            records.state,
+            records.found,
+            group,
+            unseen(group, records),
+            proofs=proofs,
+            leaving=leaving,
         )
         return self._seen_by_dns(mr, where, domains, seen.domains.keys(), fresh=records.fresh)
 

@@ -12,7 +12,7 @@ from apis.dns import DnsInstruction, RecordManager, RecordState
 from edgetenants_runtime.bounds import cut
 from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_instructions import CHALLENGE, State
+from provider.cloudfront.domain.dns_instructions import CHALLENGE, State, besides
 from provider.dns import plan
 from provider.dns.errors import DnsError, Failure, SilentNameServer, Unreachable
 from provider.dns.plan import Gave, Standing, Step, Wanted, gave_nothing
@@ -213,7 +213,9 @@ def marked(look: Look, record: DnsInstruction, status: Mapping[str, Any] = _EMPT
     return record.model_copy(
         update={
             "managed_by": RecordManager.PROVIDER if own else None,
-            "found": cut(", ".join(there), _LONGEST_FOUND) or None,
+            # What public DNS says besides, such as CAA, holds whoever makes the record.
+            "found": cut("; ".join(filter(None, (", ".join(there), besides(record.found)))), _LONGEST_FOUND)
+            or None,
         }
     )
 

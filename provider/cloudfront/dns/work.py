@@ -56,6 +56,10 @@ _log = structlog.get_logger("provider.cloudfront.dnsrecords")
 _AGAIN: Final = 1.0
 _SERVED_AGAIN: Final = 5.0
 _HELD: Final = 60.0
+_FAILED_AGAIN: Final = 30.0
+_IF_IT_LASTS: Final = (
+    "If this lasts, correct the cause; or remove spec.forProvider.dns of this resource, and the records stay"
+)
 _AT_ONCE: Final = 20
 """Domains whose records one reconcile makes before the tenant: for each it asks AWS who has it."""
 
@@ -331,10 +335,19 @@ class TenantRecords:
 
     def release_without_tenant(self, domains: Iterable[str]) -> None:
         """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.
-        Any resource may list a domain of another one. A provider config that cannot be used stops nothing:
-        the tenant may never have been made because of it."""
+        Any resource may list a domain of another one. A provider config that cannot be used stops nothing
+        unless records were made: the tenant may never have been made because of it.
+
+        Raises:
+            ExternalError: records were made, and the provider config cannot be used.
+        """
         if not self.access.problem:
             self.release(domains, only_own=True)
+            return
+        made = dns_instructions.made(self.mr.status).intersection(domains)
+        is_gone = partial(self.access.tickets.is_gone, self.mr.uid)
+        if self.asked and (left := sorted(each for each in made if not is_gone(each))):
+            raise self._kept(left, self.access.problem)
 
     def _removal(self, domain: str, *, only_own: bool = False) -> list[tuple[Zone, Change]]:
         store = self.access.store
@@ -428,10 +441,17 @@ class TenantRecords:
         if isinstance(error, DnsError) and _passes(error):
             words = f"the DNS records of {named(domains)} are to be removed first: {self._told(error)}"
             # A moment is worth no condition; a service that does not answer may keep the resource for long.
-            lasting = isinstance(error, Unreachable)
-            told = (conditions.condition(DnsReason.DNS_ERROR, words),) if lasting else ()
-            return NotYet(words, after=error.after or _AGAIN, conditions=told)
+            if error.failure is Failure.CHANGED or error.after:
+                return NotYet(words, after=error.after or _AGAIN, conditions=self._lasting(error, words))
+            told = f"{words.rstrip('.')}. {_IF_IT_LASTS}"
+            condition = conditions.condition(DnsReason.DNS_ERROR, told)
+            return NotYet(told, after=_FAILED_AGAIN, conditions=(condition,))
         return self._kept(domains, str(error))
+
+    def _lasting(self, error: DnsError, words: str) -> tuple[Condition, ...]:
+        told = f"{words.rstrip('.')}. {_IF_IT_LASTS}"
+        lasts = isinstance(error, Unreachable)
+        return (conditions.condition(DnsReason.DNS_ERROR, told),) if lasts else ()
 
     def _told(self, error: DnsError) -> str:
         if not isinstance(error, Unreachable):

@@ -9,8 +9,11 @@ distribution: how it works"). Only DNS knows where a zone begins, so a name of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
+
+from pydantic import ValidationError
 
 from apis.conditions import DNS_UNSEEN
 from apis.dns import DnsInstruction, RecordManager, RecordPurpose, RecordState, RecordType
@@ -20,7 +23,9 @@ from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.retries import PERMIT
 
 __all__ = [
+    "CAA",
     "CHALLENGE",
+    "DNSSEC",
     "NOTHING",
     "PROOF",
     "UNKNOWN",
@@ -28,6 +33,7 @@ __all__ = [
     "State",
     "all_present",
     "belongs",
+    "besides",
     "has_two_labels",
     "lost",
     "lost_proofs",
@@ -40,12 +46,16 @@ __all__ = [
     "stored",
     "stored_apexes",
     "stored_found",
+    "stored_of",
     "stored_unseen",
     "stored_zone",
     "told",
     "unseen",
 ]
 
+DNSSEC: Final = "DNSSEC: "
+CAA: Final = "CAA: "
+"""With these begins what is wrong besides what is in the place of a record, in this order."""
 CHALLENGE: Final = "_cf-challenge"
 """First label of the TXT record that proves an alias."""
 PROOF: Final = "_edgetenants-proof"
@@ -130,6 +140,24 @@ def made(status: Mapping[str, Any]) -> frozenset[str]:
         for each in status.get("dnsInstructions") or ()
         if each.get("purpose") == RecordPurpose.ROUTING and each.get("managedBy") == RecordManager.PROVIDER
     )
+
+
+def stored_of(status: Mapping[str, Any], domains: Collection[str]) -> tuple[DnsInstruction, ...]:
+    """The records of some domains that the provider makes, as the stored status has them."""
+    found = []
+    for each in status.get("dnsInstructions") or ():
+        name = str(each.get("name")).removeprefix(f"{CHALLENGE}.")
+        if name in domains and each.get("managedBy") == RecordManager.PROVIDER:
+            with suppress(ValidationError):
+                found.append(DnsInstruction.model_validate(each))
+    return tuple(found)
+
+
+def besides(found: str | None) -> str:
+    """What is wrong with a record besides what is in its place; see PublicDns."""
+    parts = [(found or "").find(word) for word in (DNSSEC, CAA)]
+    begins = [each for each in parts if each >= 0]
+    return (found or "")[min(begins) :] if begins else ""
 
 
 def stored_apexes(status: Mapping[str, Any]) -> dict[str, bool]:

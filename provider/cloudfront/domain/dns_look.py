@@ -17,7 +17,7 @@ from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_instructions import Found, State
-from provider.cloudfront.domain.public_look import OFF, PublicDns, both, found_in
+from provider.cloudfront.domain.public_look import OFF, PublicDns, both, found_in, key_of
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.group_states import GroupStates
@@ -123,9 +123,10 @@ class DnsLook:
         """What CloudFront told, with what public DNS says."""
         known = [record.model_copy(update={"state": told.state(record)}) for record in wanted]
         findings = self.public.look(namespace_of(mr), known, caa=caa)
-        state = both(findings, told.state)
-        is_known = bool(wanted) and all(state(record) is not RecordState.UNKNOWN for record in wanted)
-        unseen = "" if is_known and findings else told.unseen
+        state = both(findings, told.state, fresh=told.fresh)
+        seen = (findings.get(key_of(record)) for record in wanted)
+        is_known = bool(wanted) and all(each and each.state is not RecordState.UNKNOWN for each in seen)
+        unseen = "" if is_known else told.unseen
         return replace(told, state=state, found=found_in(findings, told.found, state), unseen=unseen)
 
     def _due(self, mr: Managed, seen: ObservedTenant, *, refused: bool) -> bool:

@@ -6,9 +6,10 @@ authority may refuse the domain. A look that fails says nothing about the record
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,12 +19,12 @@ from apis.dns import DnsInstruction, RecordPurpose, RecordState
 from apis.errors import visible
 from edgetenants_runtime.bounds import cut
 from edgetenants_runtime.clock import Clock, SystemClock
-from provider.cloudfront.domain.dns_instructions import Found, State
+from provider.cloudfront.domain.dns_instructions import CAA, DNSSEC, Found, State
 from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
 from provider.cloudfront.domain.text_lookup import LookupFailed
 from provider.dns.public import Answer, Lookup, Outcome
-from provider.dns.public.caa import climb
-from provider.dns.public.verdicts import Finding, Seen, look
+from provider.dns.public.caa import Caa, climb
+from provider.dns.public.verdicts import Seen, look
 
 __all__ = ["OFF", "Findings", "Judged", "Key", "PublicDns", "both", "found_in", "key_of"]
 
@@ -56,6 +57,11 @@ class Judged:
 
     state: RecordState
     found: str | None = None
+    """What is there instead."""
+    also: str | None = None
+    """What else is wrong: rejected signatures, or CAA."""
+    keeps_caa: bool = False
+    """The CAA records could not be read: what was known of them stays."""
 
 
 class PublicDns:
@@ -132,10 +138,17 @@ class PublicDns:
             if finding.seen is Seen.UNKNOWN and not finding.found and not finding.bogus:
                 silent = self._clock.now() - began >= _SILENT_SECONDS
                 raise LookupFailed(finding.why, silent=silent)
-            forbids = ""
+            rules = Caa(allowed=True)
             if caa and record.purpose is RecordPurpose.ROUTING:
-                forbids = climb(lookup, record.name).forbids
-        return Judged(RecordState(finding.seen.value), _words(finding, forbids))
+                rules = climb(lookup, record.name)
+        bogus = f"{DNSSEC}resolvers reject the signatures of the zone" if finding.bogus else ""
+        also = f'{CAA}{rules.forbids}; add 0 issue "amazon.com"' if rules.forbids else ""
+        return Judged(
+            RecordState(finding.seen.value),
+            _text(*finding.found),
+            _text(bogus, also),
+            keeps_caa=bool(rules.why),
+        )
 
 
 OFF: Final = PublicDns()
@@ -163,15 +176,21 @@ class _Once:
         return self.answers[name, kind]
 
 
-def both(findings: Findings, told: State) -> State:
+def both(findings: Findings, told: State, *, fresh: bool = True) -> State:
     """Return the states of the records. One that either CloudFront or public DNS has seen is present: each of
-    them may have an old answer. Otherwise public DNS counts, as far as it was seen."""
+    them may have an old answer. Otherwise public DNS counts, as far as it was seen.
+
+    Args:
+        findings: of public DNS.
+        told: of CloudFront, or the stored states.
+        fresh: CloudFront has just told them. Stored ones may be public DNS's own, so they count last.
+    """
 
     def state(record: DnsInstruction) -> RecordState:
         own, says = findings.get(key_of(record)), told(record)
-        if own is None or own.state is RecordState.UNKNOWN or says is RecordState.PRESENT:
+        if own is None or own.state is RecordState.UNKNOWN:
             return says
-        return own.state
+        return says if fresh and says is RecordState.PRESENT else own.state
 
     return state
 
@@ -181,22 +200,31 @@ def found_in(findings: Findings, before: Found, state: State) -> Found:
 
     def found(record: DnsInstruction) -> str | None:
         own, known = findings.get(key_of(record)), before(record)
+        is_there = state(record) is RecordState.PRESENT
         if own is None:
-            return known if state(record) is not RecordState.PRESENT else None
-        # Names may have other addresses at each look. The status is not written for that.
-        return known if _only_addresses(own.found) and _only_addresses(known) else own.found
+            return None if is_there else known
+        there = None if is_there else own.found
+        if known and _only_addresses(there):
+            # Names may have other addresses at each look. The status is not written for that.
+            there = _addresses(known) or there
+        caa = "".join((known or "").partition(CAA)[1:]) if own.keeps_caa else ""
+        return cut("; ".join(filter(None, (there, own.also, caa))), _LONGEST_FOUND) or None
 
     return found
 
 
+def _addresses(found: str) -> str:
+    """The addresses at the beginning of a text."""
+    return "; ".join(itertools.takewhile(_is_address, found.split("; ")))
+
+
+def _is_address(part: str) -> bool:
+    return part.startswith(("A ", "AAAA "))
+
+
 def _only_addresses(found: str | None) -> bool:
-    return bool(found) and all(part.startswith(("A ", "AAAA ")) for part in str(found).split("; "))
+    return bool(found) and all(map(_is_address, str(found).split("; ")))
 
 
-def _words(finding: Finding, forbids: str) -> str | None:
-    parts: Iterable[str] = (
-        *finding.found,
-        "DNSSEC: resolvers reject the signatures of the zone" if finding.bogus else "",
-        f'CAA: {forbids}; add 0 issue "amazon.com"' if forbids else "",
-    )
+def _text(*parts: str) -> str | None:
     return cut(visible("; ".join(filter(None, parts))), _LONGEST_FOUND) or None

@@ -49,6 +49,8 @@ class Dns:
     """DNSReady, if the provider manages the records."""
     proofs: tuple[DnsInstruction, ...] = ()
     """The records that prove the domains, where that is required."""
+    leaving: tuple[DnsInstruction, ...] = ()
+    """Records that the provider made of domains that the tenant still has, and is to lose."""
 
 
 def show(  # noqa: PLR0913 - what it depends on, by name
@@ -116,6 +118,7 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
         apexes = looks.apexes(dns.look, dns.stored)
         records = dns_instructions.records(domains, dns.endpoint, state, apexes, dns.found)
         shown += (looks.marked(dns.look, record, dns.stored) for record in records)
+    shown += dns.leaving
     return {"dnsInstructions": [record.to_json() for record in shown] or None}
 
 

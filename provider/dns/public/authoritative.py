@@ -75,7 +75,7 @@ class Authoritative:
         """The answer of the first name server that has one."""
         whys: list[str] = []
         for host in zone.values[:_MOST_SERVERS]:
-            for address in self._addresses(host):
+            for address in self._addresses(host, end):
                 left = end - self.clock.now()
                 if left < _LEAST:
                     return reading.failed(name, kind, "; ".join([*whys, "the time for a lookup is over"]))
@@ -86,8 +86,10 @@ class Authoritative:
         why = "; ".join(whys) or f"no name server of {zone.name} has an address"
         return replace(reading.failed(name, kind, why), servers=zone.values)
 
-    def _addresses(self, host: str) -> tuple[str, ...]:
+    def _addresses(self, host: str, end: float) -> tuple[str, ...]:
         for kind in ("A", "AAAA"):
+            if self.clock.now() > end - _LEAST:
+                return ()
             found = self.resolvers.ask(host, kind).values
             if found:
                 return found[:_MOST_ADDRESSES]

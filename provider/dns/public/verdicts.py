@@ -60,7 +60,8 @@ def look(lookup: Lookup, kind: str, name: str, value: str) -> Finding:
     if not found:
         return Finding(Seen.MISSING, servers=answers[0].servers)
     seen = Seen.WRONG if any(each.chain for each in answers) else _addressed(lookup, kind, value, answers)
-    return Finding(seen, found, servers=answers[0].servers)
+    # The addresses of an alias that is in place are CloudFront's.
+    return Finding(seen, () if seen is Seen.PRESENT else found, servers=answers[0].servers)
 
 
 def _text(answer: Answer, value: str) -> Finding:

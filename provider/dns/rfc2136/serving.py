@@ -36,6 +36,11 @@ _WHOLE: Final = 1 << 32
 _GONE: Final = "-"
 
 
+class _NotAuthoritativeError(Exception):
+    """A name server of the zone has no data of it, or its data have expired: a refusal, a failure, or the
+    answer of a resolver."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """How to recognize a server that has a change: by the serial, or by one record of the change."""
@@ -74,9 +79,12 @@ def has(zone: Zone, mark: Mark, server: str, addresses: Iterable[str], port: int
         SilentNameServer: if none answers.
     """
     failed = "it has no address"
-    for address in list(addresses)[:_MOST_ADDRESSES]:
+    # Resolvers change their order, which must not change the words.
+    for address in sorted(dict.fromkeys(addresses))[:_MOST_ADDRESSES]:
         try:
             return _has(zone, mark, address, port)
+        except _NotAuthoritativeError:
+            failed = f"{address} does not serve the zone"
         except dns.exception.Timeout:
             # Its own words have the seconds, which change.
             failed = f"{address} does not answer in time"
@@ -102,7 +110,7 @@ def _has(zone: Zone, mark: Mark, address: str, port: int) -> bool:
         return True
     answer = _asked(messages.query(mark.name, mark.type), address, port)
     if not answer.flags & dns.flags.AA:
-        return False
+        raise _NotAuthoritativeError
     found = messages.answered(answer, mark.name, mark.type)
     there = _GONE if found is None else _digest(record_set(mark.name, found).values)
     return there == mark.digest

@@ -67,9 +67,9 @@ class Route53Store:
         return self._views.marked(owner)
 
     def is_deleted(self, domain: str) -> bool:
-        """See DeletesEmptyZones. A zone that the provider config does not name any more may have records."""
-        del domain
-        return not self._zones.is_chosen
+        """See DeletesEmptyZones. Only a zone that was found before: another account does not have it either,
+        nor does a provider config that names other zones, and its records may still be there."""
+        return self._zones.had(domain)
 
     def is_served(self, zone: Zone, written: Written) -> bool:
         """See RecordStore.is_served."""

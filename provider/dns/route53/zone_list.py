@@ -34,6 +34,8 @@ class ZoneList:
         self._calls, self._clock, self._ids = calls, clock, ids
         self._named: dict[str, tuple[float, ListedZone | None]] = {}
         """By id: when it was read, and the zone; None if it does not exist."""
+        self._seen: set[str] = set()
+        """The names of the zones that were found; an account has a limit of them."""
         self._zones: Refreshing[tuple[ListedZone, ...]] = Refreshing(clock, "list hosted zones")
 
     def of(self, domain: str) -> ListedZone | None:
@@ -44,7 +46,10 @@ class ZoneList:
         """
         zones = {each.zone: each for each in self._zones.get(self._read, _SECONDS) if not each.private}
         found = longest_match(domain, zones)
-        return zones[found] if found else None
+        if found is None:
+            return None
+        self._seen.add(found.name)
+        return zones[found]
 
     def forget(self, zone: str) -> None:
         """A zone of the list does not exist any more."""
@@ -52,12 +57,9 @@ class ZoneList:
         self._named = {id_: each for id_, each in named.items() if each[1] is None or each[1].zone.id != zone}
         self._zones.forget()
 
-    @property
-    def is_chosen(self) -> bool:
-        """The provider config names the zones, and each of them exists: those of other domains may exist,
-        too. As of the last `of`."""
-        known = self._named.copy()
-        return self._ids is not None and all(known.get(each, (0.0, None))[1] for each in self._ids)
+    def had(self, domain: str) -> bool:
+        """Whether this process has found a zone of the domain in this account, with this provider config."""
+        return any(domain == name or domain.endswith(f".{name}") for name in self._seen.copy())
 
     def _read(self) -> tuple[ListedZone, ...]:
         if self._ids is None:

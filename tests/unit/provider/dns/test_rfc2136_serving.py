@@ -70,9 +70,11 @@ def test_a_server_with_other_serials_has_what_it_answers_with():
     assert has(Mark.of(5, REMOVAL), 1)
 
 
-def test_a_server_that_is_not_authoritative_has_nothing():
-    assert not has(Mark.of(5, CREATION), 9, RECORD, authoritative=False)
-    assert not has(Mark.of(5, REMOVAL), 9, authoritative=False)
+@pytest.mark.parametrize("change", [CREATION, REMOVAL])
+def test_a_server_that_does_not_serve_the_zone_is_named(change):
+    """The provider would wait for it without a word, for ever."""
+    with pytest.raises(DnsError, match=r"name server ns of zone .* does not serve"):
+        has(Mark.of(5, change), 9, *([RECORD] if change is CREATION else []), authoritative=False)
 
 
 def test_a_text_that_is_too_long_for_a_datagram_is_read_over_tcp():
@@ -102,16 +104,23 @@ def test_the_next_address_is_asked_when_the_first_does_not_answer(monkeypatch):
 
     def _has(zone: Zone, mark: Mark, address: str, port: int) -> bool:
         asked.append(address)
-        if address == "2001:db8::1":
+        if address == "2001:db8::1" or address.startswith("192.0.2.0"):
             raise OSError("Network is unreachable")
         return True
 
     monkeypatch.setattr(serving, "_has", _has)
-    assert serving.has(ZONE, Mark.of(1, CREATION), "ns", ["2001:db8::1", "192.0.2.1", "192.0.2.2"], 53)
-    assert asked == ["2001:db8::1", "192.0.2.1"]
+    for addresses in (["2001:db8::1", "192.0.2.0"], ["192.0.2.0", "2001:db8::1", "192.0.2.0"]):
+        asked.clear()
+        with pytest.raises(DnsError, match="2001:db8::1 does not answer"):
+            serving.has(ZONE, Mark.of(1, CREATION), "ns", addresses, 53)
+        assert asked == ["192.0.2.0", "2001:db8::1"], "the words do not change with the order"
     asked.clear()
+    assert serving.has(ZONE, Mark.of(1, CREATION), "ns", ["2001:db8::1", "192.0.2.0", "192.0.2.2"], 53)
+    assert asked == ["192.0.2.0", "192.0.2.2"]
+    asked.clear()
+    many = [f"192.0.2.0/{number}" for number in range(100)]
     with pytest.raises(DnsError):
-        serving.has(ZONE, Mark.of(1, CREATION), "ns", ["2001:db8::1"] * 100, 53)
+        serving.has(ZONE, Mark.of(1, CREATION), "ns", many, 53)
     assert len(asked) == 4
 
 

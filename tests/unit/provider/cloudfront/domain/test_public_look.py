@@ -90,12 +90,18 @@ def test_rejected_signatures_and_caa_are_told(dns):
     public = PublicDns(dns, real=dns.clock)
     [judged] = public.look("shop", [cname("a.example.com")], caa=True).values()
     assert judged.state is UNKNOWN
-    assert judged.found == (
+    assert judged.found is None
+    assert judged.also == (
         "DNSSEC: resolvers reject the signatures of the zone; CAA: the CAA records of example.com "
         '(0 issue "letsencrypt.org") forbid Amazon\'s certificate authority; add 0 issue "amazon.com"'
     )
     [judged] = public.look("shop", [cname("b.example.com")]).values()
-    assert judged.found is None, "no certificate waits"
+    assert judged.also is None, "no certificate waits"
+    dns.failing = {"example.com"}
+    dns.leads("c.example.com", ENDPOINT)
+    now = public.look("shop", [cname("c.example.com")], caa=True)
+    before = lambda _: "A 192.0.2.1; CAA: the records forbid it"  # noqa: E731
+    assert found_in(now, before, lambda _: PRESENT)(cname("c.example.com")) == "CAA: the records forbid it"
 
 
 def test_a_long_answer_fits_in_the_status(dns):
@@ -206,6 +212,9 @@ BOTH = {
     (None, WRONG): WRONG,
     (None, PRESENT): PRESENT,
 }
+"""What public DNS says, and what CloudFront has just told."""
+STORED = BOTH | {(MISSING, PRESENT): MISSING, (WRONG, PRESENT): WRONG}
+"""The same, if it did not tell it now."""
 
 
 @pytest.mark.parametrize(("own", "told"), BOTH)
@@ -213,6 +222,7 @@ def test_what_one_of_them_has_seen_is_present_and_else_public_dns_counts(own, to
     record = cname("a.example.com")
     findings = {} if own is None else {key_of(record): Judged(own)}
     assert both(findings, lambda _: told)(record) is BOTH[own, told]
+    assert both(findings, lambda _: told, fresh=False)(record) is STORED[own, told]
 
 
 def test_what_was_not_seen_now_is_told_as_before_unless_it_is_present():
@@ -293,6 +303,14 @@ def test_a_check_that_cloudfront_does_not_permit_is_not_missed_where_public_dns_
     world.cloudfront.refuse["VerifyDnsConfiguration"] = refused
     world.settle()
     assert world.condition("DNSReady") == ("True", "DNSNotConfigured", "")
+    dns.answers.clear()
+    world.clock.advance(3600)
+    world.reconcile()
+    assert {state for state, _ in shown(world).values()} == {"Missing"}, "it is not there any more"
+    for name in ("acme.example.com", "shop.acme.com"):
+        dns.leads(name, world.cloudfront.groups["cg_default"].routing_endpoint)
+    world.clock.advance(3600)
+    world.reconcile()
     dns.failing = {"acme.example.com", "shop.acme.com"}
     world.clock.advance(3600)
     world.reconcile()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from provider.dns.public import Answer, Outcome
+from edgetenants_runtime.clock import FakeClock
+from provider.dns.public import Answer, Authoritative, Outcome
 from provider.dns.public.caa import allows, climb
 from provider.dns.public.verdicts import Seen, look
 
@@ -87,7 +88,7 @@ A, AAAA = "A", "AAAA"
             "CNAME",
             [found(NAME, A, "192.0.2.1"), found(ENDPOINT, A, "192.0.2.1")],
             Seen.PRESENT,
-            ("A 192.0.2.1",),
+            (),
         ),
         (
             "ALIAS",
@@ -116,3 +117,19 @@ def test_the_state_of_a_record(type_: str, answers: list[Answer], seen: Seen, th
 
 def test_a_resolver_that_rejects_signatures_is_shown() -> None:
     assert look(Known(Answer(Outcome.BOGUS, NAME, A, why="x")), "CNAME", NAME, ENDPOINT).bogus
+
+
+def test_a_look_at_name_servers_without_an_address_ends_in_time() -> None:
+    """The zones of the name servers are dead, and each lookup of one takes as long as it may."""
+    clock = FakeClock()
+
+    class Dead(Known):
+        def ask(self, name: str, kind: str) -> Answer:
+            if kind != "NS":
+                clock.advance(6.0)
+            return super().ask(name, kind)
+
+    hosts = [f"ns{number}.dead{number}.test" for number in range(4)]
+    lookup = Authoritative(Dead(found("example.com", "NS", *hosts)), clock=clock)
+    assert lookup.ask(NAME, "A").outcome is Outcome.FAILED
+    assert clock.now() <= 10.0 + 6.0

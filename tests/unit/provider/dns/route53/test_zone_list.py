@@ -88,11 +88,20 @@ def test_a_zone_that_is_gone_is_asked_for_again_at_once_and_no_other(calls, cloc
     assert calls.asked == ["Z1", "Z2", "Z1"]
 
 
-@pytest.mark.parametrize(
-    ("ids", "gone", "deleted"), [(["Z1"], "", False), (["Z1", "Z2"], "Z2", True), (None, "", True)]
-)
-def test_a_zone_that_a_config_does_not_name_may_have_records(calls, clock, ids, gone, deleted):
-    calls.gone = {gone}
+@pytest.mark.parametrize("ids", [["Z1"], ["Z1", "Z9"], None])
+def test_a_zone_that_was_never_found_may_have_records_elsewhere(calls, clock, ids):
+    """The provider config names other zones, or has the credentials of another account now."""
+    calls.gone = {"Z9"}
     store = Route53Store(calls, clock, ids)
     assert store.zone_of("a.other.test") is None
-    assert is_deleted(store, "a.other.test") is deleted
+    assert not is_deleted(store, "a.other.test")
+
+
+def test_a_zone_that_was_found_and_is_gone_has_no_records(calls, clock):
+    store = Route53Store(calls, clock, ["Z1", "Z2"])
+    assert store.zone_of("a.z1.test") is not None
+    assert not is_deleted(store, "a.z11.test")
+    calls.gone = {"Z1"}
+    clock.advance(3601.0)
+    assert store.zone_of("a.z1.test") is None
+    assert is_deleted(store, "a.z1.test")
