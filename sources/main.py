@@ -67,6 +67,7 @@ def wire(
             Parts(
                 objects=client,
                 writer=ManagedWriter(client, source, informer.cache, may_act=manager.may_act),
+                seen=informer.cache.get,
                 informers=informers,
                 open_store=opener(client.get, clock, allowed),
                 clock=clock,

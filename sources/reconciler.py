@@ -81,6 +81,8 @@ class Parts:
     objects: Objects
     writer: ManagedWriter
     """Writes the TenantSources themselves."""
+    seen: Callable[[ObjectKey], Mapping[str, Any] | None]
+    """Returns a TenantSource as its watch last brought it."""
     informers: Mapping[str, Informer]
     """By kind: the objects that TenantSources can make."""
     open_store: OpenStore
@@ -112,6 +114,10 @@ class _Memory:
     attempts: Attempts = field(default_factory=Attempts)
     quiet: Quiet | None = None
     """The last read, if nothing was left to do after it."""
+    compiled: tuple[int, TenantSourceSpec, Compiled] | None = None
+    """By generation: its valid spec. To check a large template costs more than to count objects."""
+    untold: status.Report | None = None
+    """What the last read found, if the API server has not taken it yet: the next read may find no change."""
 
 
 class SourceReconciler:
@@ -165,8 +171,7 @@ class _Reconcile:
 
     def run(self) -> Outcome:
         try:
-            spec = parse(self.mr.spec)
-            template = compile_template(spec.template)
+            spec, template = self.compiled()
             _check_removals(spec, removes=self.parts.removes)
         except (errors.InvalidInput, InvalidTemplate) as error:
             return self.invalid(str(error))
@@ -186,6 +191,15 @@ class _Reconcile:
             self.recount(self.counts(template.kind, informer))
             return Outcome(Next.AFTER, wait)
         return self.read(spec, template, informer)
+
+    def compiled(self) -> tuple[TenantSourceSpec, Compiled]:
+        """What the TenantSource asks for. Raises InvalidInput or InvalidTemplate."""
+        known = self.memory.compiled
+        if known is None or known[0] != self.mr.generation:
+            spec = parse(self.mr.spec)
+            known = self.mr.generation, spec, compile_template(spec.template)
+            self.memory.compiled = known
+        return known[1], known[2]
 
     # Steps
 
@@ -226,7 +240,7 @@ class _Reconcile:
         self.next_read(self.pause(plan, poll))
         counts = self.counts(template.kind, informer)
         self.parts.metrics.counted(self.mr, table, plan, counts)
-        self.report(status.followed(table, plan, counts, failure))
+        self.tell(status.followed(table, plan, counts, failure))
         return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=failure is not None)
 
     def take_over(self, spec: TenantSourceSpec) -> Kept:
@@ -325,11 +339,21 @@ class _Reconcile:
     def write(self, plan: Plan, world: World, writer: Writer) -> tuple[Failure | None, Plan]:
         """Do what the plan says. Returns why not all of it was done, and the plan with what was refused."""
         problems = dict(plan.problems)
+        # One after the other, and failures count for each: a few objects that are always refused must not
+        # stop all removals, nor the other way round.
+        parts = (self.in_turn(plan.actions), self.removals_in_turn(plan.removals))
+        failures = [self.write_part(part, world, writer, problems) for part in parts]
+        return next(filter(None, failures), None), replace(plan, problems=problems)
+
+    def write_part(
+        self, actions: Iterable[Action], world: World, writer: Writer, problems: dict[str, Problem]
+    ) -> Failure | None:
+        """Do these. Returns why not all of them were done."""
         failure: Failure | None = None
         in_a_row = 0
-        for action in self.in_turn(plan):
+        for action in actions:
             if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
-                self.more = in_a_row < _MOST_FAILURES
+                self.more = self.more or in_a_row < _MOST_FAILURES
                 break
             if self.tried_before(action, problems):
                 continue
@@ -340,25 +364,43 @@ class _Reconcile:
             in_a_row += 1
             said = f"{action.verb} of {action.name}: {refused.field}: expected {refused.expected}"
             failure = failure or Failure(SourceSyncedReason.WRITE_FAILED, said)
-        return failure, replace(plan, problems=problems)
+        return failure
 
-    def in_turn(self, plan: Plan) -> Iterator[Action]:
-        """The actions; the removals come last, and only while the TenantSource is as it was read."""
-        attempts = self.memory.attempts
-        yield from attempts.ordered(plan.actions)
-        for number, action in enumerate(attempts.ordered(plan.removals)):
-            if number % _LOOK_AT_SPEC == 0 and self.changed_meanwhile():
+    def in_turn(self, actions: Iterable[Action]) -> Iterator[Action]:
+        """These, while the TenantSource is as it was read, as last seen."""
+        for action in self.memory.attempts.ordered(actions):
+            if self.seen_changed():
                 return
             yield action
 
+    def removals_in_turn(self, removals: Iterable[Action]) -> Iterator[Action]:
+        """These, while the TenantSource is as it was read, also as the API server has it."""
+        for number, action in enumerate(self.memory.attempts.ordered(removals)):
+            if self.seen_changed() or (number % _LOOK_AT_SPEC == 0 and self.changed_meanwhile()):
+                return
+            yield action
+
+    def seen_changed(self) -> bool:
+        """Whether someone is known to have changed the TenantSource since the read began, such as to stop
+        it: the next reconcile reads again."""
+        seen = self.parts.seen(self.mr.key)
+        found = seen is None or self.is_another(Managed(seen))
+        # It may be changed back, and then the next read must not find that nothing is left to do.
+        self.more = self.more or found
+        return found
+
     def changed_meanwhile(self) -> bool:
-        """Whether someone has changed the TenantSource since the read began, such as to stop it."""
+        """The same, of what the API server has."""
         try:
             stored = Managed(self.parts.objects.get(resource_kind(TENANT_SOURCE), self.mr.key))
         except KubeError as error:
             _log.warning("cannot read the TenantSource, so nothing is removed", error=str(error))
             self.more = not isinstance(error, NotFound)
             return True
+        return self.is_another(stored)
+
+    def is_another(self, stored: Managed) -> bool:
+        """Whether it asks for something else than what was read."""
         same = stored.uid == self.mr.uid and stored.generation == self.mr.generation
         confirms = (stored.annotations.get(CONFIRM) or "")[:_TOKEN]
         return stored.deleted or not same or confirms != (self.mr.annotations.get(CONFIRM) or "")[:_TOKEN]
@@ -465,7 +507,7 @@ class _Reconcile:
     def failed(self, failure: Failure, template: Compiled, informer: Informer) -> Outcome:
         self.parts.metrics.read(self.mr, "failed")
         _log.warning("cannot read the rows", reason=failure.reason.value, error=failure.message)
-        self.report(status.failed(failure, self.counts(template.kind, informer)))
+        self.tell(status.failed(failure, self.counts(template.kind, informer)))
         return Outcome(Next.AFTER, self.memory.next_read - self.parts.clock.now(), failed=True)
 
     def not_served(self, kind: Kind, informer: Informer) -> Outcome:
@@ -477,7 +519,15 @@ class _Reconcile:
         return Outcome(Next.AFTER, _NOT_READY)
 
     def recount(self, counts: Counts) -> None:
+        if self.memory.untold is not None:
+            self.tell(self.memory.untold)
         self.report(status.recounted(counts))
+
+    def tell(self, found: status.Report) -> None:
+        """Say what a read found; if the API server does not take it, the next reconcile says it again."""
+        self.memory.untold = found
+        self.report(found)
+        self.memory.untold = None
 
     def report(self, report: status.Report) -> None:
         self.mr = self.parts.writer.write_status(self.mr, report)

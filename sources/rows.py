@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -26,7 +25,8 @@ LARGEST: Final = 64 * 2**20
 """Characters of all keys and specs of a table, as JSON. As Python's objects they take several times as much
 memory."""
 _PER_ROW: Final = 64
-"""Characters that a row counts for besides these, also if it is invalid."""
+"""Characters that a row counts for besides these, also if it is invalid, and so does each of its domains: a
+short template can give each row hundreds, which are compared with those of all others."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,16 @@ def read_table(rows: Iterable[Row], template: Compiled, key: str, order: str | N
             problems[value] = Problem(shown(value), f"the column {key}", "a key that no other row has")
         else:
             _take(row, value, template, order or key, desired, problems)
-            size += _PER_ROW + len(value) + (desired[value].size if value in desired else 0)
+            size += _PER_ROW + len(value) + _size(desired.get(value))
         if size > LARGEST:
             raise StoreError(
                 StoreReason.INVALID_DATA, f"the objects of the rows need more than {LARGEST} bytes"
             )
     return Table(count, desired, problems, keyless, tuple(nameless))
+
+
+def _size(row: Desired | None) -> int:
+    return 0 if row is None else row.size + _PER_ROW * len(row.domains)
 
 
 def _nameless(row: Row, key: str) -> Problem:
@@ -177,7 +181,10 @@ class _Contests:
 
     def __init__(self, by_key: Mapping[str, Existing], keys: frozenset[str]) -> None:
         self._by_key, self._keys = by_key, keys
-        self._claimants: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._first: dict[str, dict[str, str]] = {"metadata.name": {}, "domains": {}}
+        """The key of the first row that asks for a name or domain: few are asked for twice."""
+        self._claimants: dict[tuple[str, str], list[str]] = {}
+        """The keys of all rows that ask for it, if there are several."""
         self._held: dict[str, Existing] = {}
         """By domain: the object that has it, and whose row is gone."""
 
@@ -187,24 +194,28 @@ class _Contests:
 
     def enter(self, row: Desired) -> None:
         """A row asks for its name and domains."""
-        self._claimants["metadata.name", row.name].append(row.key)
+        self._claim("metadata.name", row.name, row.key)
         for domain in row.domains:
-            self._claimants["domains", domain].append(row.key)
+            self._claim("domains", domain, row.key)
 
     def enter_existing(self, by_key: Mapping[str, Existing], without: Mapping[str, Desired]) -> None:
         """Objects whose row is invalid keep what they have."""
         for key, each in by_key.items():
             if key in without or key not in self._keys:
                 continue
-            self._claimants["metadata.name", each.name].append(key)
+            self._claim("metadata.name", each.name, key)
             for domain in each.domains:
-                self._claimants["domains", domain].append(key)
+                self._claim("domains", domain, key)
+
+    def _claim(self, what: str, value: str, key: str) -> None:
+        first = self._first[what].setdefault(value, key)
+        if first is not key:
+            self._claimants.setdefault((what, value), [first]).append(key)
 
     def told(self) -> dict[str, tuple[Problem, bool]]:
         """By key: the problem, and whether the row keeps what several ask for."""
         told: dict[str, tuple[Problem, bool]] = {}
-        contested = [item for item in self._claimants.items() if len(item[1]) > 1]
-        for (what, value), keys in sorted(contested):
+        for (what, value), keys in sorted(self._claimants.items()):
             self._judge(what, value, keys, told)
         for domain, holder in sorted(self._held.items(), key=lambda item: item[0]):
             self._refuse_held(domain, holder, told)
@@ -212,7 +223,8 @@ class _Contests:
 
     def _refuse_held(self, domain: str, holder: Existing, told: dict[str, tuple[Problem, bool]]) -> None:
         text = f"a domain that no other object has: {holder.name}, whose row is gone, has it still"
-        for key in self._claimants.get(("domains", domain), ()):
+        first = self._first["domains"].get(domain)
+        for key in self._claimants.get(("domains", domain), [first] if first is not None else []):
             if not self._holds(key, "domains", domain):
                 told[key] = (Problem(shown(key), "domains", text), False)
 

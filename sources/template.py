@@ -43,7 +43,8 @@ _DEEPEST: Final = 32
 """Levels of a template, and of a row's overrides."""
 _LONG_NUMBER: Final = re.compile("[0-9]{19}")
 _LARGEST: Final = 128 * 1024
-"""Characters of an object's spec as JSON. etcd refuses objects of more than 1.5 MB."""
+"""Characters of an object's spec as JSON, and of all texts of an object. etcd refuses objects of more than
+1.5 MB."""
 
 
 class InvalidTemplate(ValueError):  # noqa: N818 - more specific than ValueError
@@ -74,6 +75,31 @@ class _Column:
     """A placeholder."""
 
     name: str
+
+
+class _Room:
+    """How many characters the object of a row may still get. All are counted before texts are joined: a short
+    template can repeat a long value a thousand times."""
+
+    def __init__(self) -> None:
+        self._left = _LARGEST
+
+    def take(self, characters: int, field: str | Location) -> None:
+        """Raises InvalidRow."""
+        self._left -= characters
+        if self._left < 0:
+            raise InvalidRow(_named(field), f"less text: an object has at most {_LARGEST} characters")
+
+    def take_all(self, value: Value, field: str | Location) -> None:
+        """The same for a value that stays what it is. Raises InvalidRow."""
+        self.take(len(value) if isinstance(value, str) else 1, field)
+        if isinstance(value, list):
+            for item in value:
+                self.take_all(item, field)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                self.take(len(name), field)
+                self.take_all(item, field)
 
 
 _Parts = tuple[str | _Column, ...]
@@ -117,34 +143,40 @@ class Compiled:
 
     def render(self, row: Row) -> Rendered:
         """The object of a row. Raises InvalidRow."""
-        name = self._text(self.name, row, "metadata.name")
+        room = _Room()
+        name = self._text(self.name, row, "metadata.name", room)
         labels = {
-            key: label_value(self._text(text, row, f"metadata.labels[{key}]"))
+            key: label_value(self._text(text, row, f"metadata.labels[{key}]", room))
             for key, text in self.labels.items()
         }
         # The API server drops nulls.
-        spec = without_nulls(self._overridden(self._filled(self.spec, row, ()), row))
+        spec = without_nulls(self._overridden(self._filled(self.spec, row, (), room), row))
         size = self._check(spec)
         if not name:
             raise InvalidRow("metadata.name", "a name that is not empty")
         return Rendered(object_name(name), labels, spec, size)
 
-    def _filled(self, node: Any, row: Row, at: Location) -> Any:
+    def _filled(self, node: Any, row: Row, at: Location, room: _Room) -> Any:
         if isinstance(node, Mapping):
-            return {key: self._filled(value, row, (*at, key)) for key, value in node.items()}
+            return {key: self._filled(value, row, (*at, key), room) for key, value in node.items()}
         if isinstance(node, list):
-            return [self._filled(value, row, (*at, n)) for n, value in enumerate(node)]
+            return [self._filled(value, row, (*at, n), room) for n, value in enumerate(node)]
         if not isinstance(node, _Text):
             return node
         if node.whole:
-            return self._value(node.whole, row, at)
-        return self._text(node, row, at)
+            value = self._value(node.whole, row, at)
+            room.take_all(value, at)
+            return value
+        return self._text(node, row, at, room)
 
-    def _text(self, text: _Text, row: Row, field: str | Location) -> str:
-        return "".join(
-            part if isinstance(part, str) else _as_text(self._value(part, row, field), part, field)
-            for part in text.parts
-        )
+    def _text(self, text: _Text, row: Row, field: str | Location, room: _Room) -> str:
+        parts: list[str] = []
+        for part in text.parts:
+            parts.append(
+                part if isinstance(part, str) else _as_text(self._value(part, row, field), part, field)
+            )
+            room.take(len(parts[-1]), field)
+        return "".join(parts)
 
     def _value(self, column: _Column, row: Row, field: str | Location) -> Value:
         _refuse_unfit(column.name, row, field)
@@ -245,15 +277,17 @@ def _misfits(kind: Kind, spec: Any, holes: frozenset[Location]) -> list[str]:
     """What is wrong with the spec whatever a row has."""
     sample = _sample(spec)
     found = errors.findings(_model(kind), sample, "template.spec")
-    return [str(each.problem) for each in found if not _depends(each, holes)]
+    around = frozenset(hole[:n] for hole in holes for n in range(len(hole) + 1))
+    return [str(each.problem) for each in found if not _depends(each, holes, around)]
 
 
-def _depends(finding: Finding, holes: frozenset[Location]) -> bool:
-    """Whether a row may correct it: it is about a placeholder, or about a value that contains one."""
-    if finding.structural:
-        return any(finding.location[: len(hole)] == hole and finding.location != hole for hole in holes)
+def _depends(finding: Finding, holes: frozenset[Location], around: frozenset[Location]) -> bool:
+    """Whether a row may correct it: it is about a placeholder, or about a value that contains one, whose
+    location is in `around`. No search through all placeholders: each may have a finding."""
     where = finding.location
-    return any(where[: len(hole)] == hole or hole[: len(where)] == where for hole in holes)
+    if any(where[:n] in holes for n in range(len(where))):
+        return True
+    return not finding.structural and where in around
 
 
 def _sample(node: Any) -> Any:

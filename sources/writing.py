@@ -36,6 +36,7 @@ __all__ = ["Objects", "Refused", "Writer", "refused", "resource_kind"]
 JsonObject = dict[str, Any]
 
 _MANAGERS: Final = re.compile('conflicts? with "([^"]+)"')
+_AS_SEEN: Final = "an object that did not change since the read"
 _FIELD: Final = re.compile(r"\.?((?:spec|metadata)\.[\w.\-]+)")
 
 
@@ -139,14 +140,27 @@ class Writer:
         self._store(existing.name, {"metadata": {"uid": existing.managed.uid}}, self._gone_manager)
 
     def _suspend(self, existing: Existing, now: datetime) -> None:
+        try:
+            stored = self._still(existing)
+        except NotFound:
+            return
+        version = stored.managed.resource_version
         fields: dict[str, Any] = {
-            "metadata": {"uid": existing.managed.uid, "annotations": {GONE: rfc3339(now)}},
+            # With the version: nothing is written to an object that someone takes out at this moment.
+            "metadata": {
+                "uid": stored.managed.uid,
+                "resourceVersion": version,
+                "annotations": {GONE: rfc3339(now)},
+            },
             "spec": _disabled(self.kind),
         }
         try:
             self._store(existing.name, fields, self._gone_manager)
         except Conflict as error:
-            if set(_MANAGERS.findall(error.message)) != {manager_of(self.source)}:
+            managers = set(_MANAGERS.findall(error.message))
+            if not managers:
+                raise Refused("metadata", _AS_SEEN) from error
+            if managers != {manager_of(self.source)}:
                 raise
             # The row itself set the field, and it is gone.
             self._store(existing.name, fields, self._gone_manager, force=True)
@@ -159,18 +173,22 @@ class Writer:
             raise refused(error) from error
 
     def _delete(self, existing: Existing) -> None:
-        key = self._key(existing.name)
         try:
-            stored = Existing(self.kind, self.objects.get(self._resource, key))
-            same = stored.managed.uid == existing.managed.uid and stored.owner == owner_value(self.source)
-            if not (same and stored.key == existing.key):
-                raise Refused("metadata", "an object that did not change since the read")
+            stored = self._still(existing)
             uid, version = stored.managed.uid, stored.managed.resource_version
-            self.objects.delete(self._resource, key, uid=uid, resource_version=version)
+            self.objects.delete(self._resource, self._key(existing.name), uid=uid, resource_version=version)
         except NotFound:
             return
         except Conflict as error:
-            raise Refused("metadata", "an object that did not change since the read") from error
+            raise Refused("metadata", _AS_SEEN) from error
+
+    def _still(self, existing: Existing) -> Existing:
+        """The object as the API server has it, if it is still that of the row. Raises NotFound or Refused."""
+        stored = Existing(self.kind, self.objects.get(self._resource, self._key(existing.name)))
+        same = stored.managed.uid == existing.managed.uid and stored.owner == owner_value(self.source)
+        if not (same and stored.key == existing.key):
+            raise Refused("metadata", _AS_SEEN)
+        return stored
 
     def _store(self, name: str, fields: Mapping[str, Any], manager: str, *, force: bool = False) -> None:
         stored = self.objects.apply(self._resource, self._key(name), fields, manager=manager, force=force)

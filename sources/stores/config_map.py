@@ -149,6 +149,10 @@ def _row(item: object, place: str) -> Row:
 
 
 def _yaml(text: str) -> Iterator[Row]:
+    directive = _DIRECTIVE.search(text)
+    if directive is not None:
+        line = len(_LINE_END.findall(text, 0, directive.end())) + 1
+        raise _invalid(f"line {line}, column 1: expected no line that begins with %, as directives do")
     try:
         yield from _items(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -232,6 +236,10 @@ def _integer(digits: str) -> int | Unfit:
         return DIGITS
 
 
+_LINE_END: Final = re.compile("[\n\x85\u2028\u2029]")
+_DIRECTIVE: Final = re.compile("(?:\\A|[\n\x85\u2028\u2029])%")
+"""What each one costs grows with their number: 70,000 lines of them would hold the interpreter for seconds.
+No table needs one."""
 _TAGGED: Final = Unfit("a value without a tag")
 _DEEPEST: Final = 64
 """Levels that are parsed at all; a value with more than MAX_DEPTH of them makes its row invalid."""

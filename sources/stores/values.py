@@ -123,7 +123,9 @@ def _integer(digits: str) -> int | Unfit:
         return DIGITS
 
 
-_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_BRACKET: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""A string that does not end, also one that ends in half an escape, goes to the end of the text: from each of
+its quotes, another search would go there too, and hold the interpreter for minutes."""
 
 
 def _shallow(text: str) -> str:

@@ -70,8 +70,8 @@ SOURCES = (
     Mutation(
         "an object is deleted as it was seen long ago",
         "writing.py",
-        "            if not (same and stored.key == existing.key):",
-        "            if False:",
+        "        if not (same and stored.key == existing.key):",
+        "        if False:",
         "a person may have taken the object out of the source meanwhile",
         FOLLOWING,
     ),

@@ -107,10 +107,17 @@ class Server(FakeObjects):
         if key.name in self.answers:
             raise self.answers[key.name]
         stored = self._objects.get((kind.resource, key))
-        metadata = {name: value for name, value in fields["metadata"].items() if name != "uid"}
+        metadata = {
+            name: value
+            for name, value in fields["metadata"].items()
+            if name not in ("uid", "resourceVersion")
+        }
         uid = fields["metadata"].get("uid")
         if uid is not None and (stored is None or stored["metadata"]["uid"] != uid):
             raise Conflict(operation, 409, "Precondition failed: UID in precondition")
+        version = fields["metadata"].get("resourceVersion")
+        if version is not None and (stored is None or stored["metadata"]["resourceVersion"] != version):
+            raise Conflict(operation, 409, "the object has been modified")
         wanted = _leaves({"metadata": metadata, "spec": fields.get("spec", {})})
         owners = self._fields.setdefault((kind.resource, key), {}) if stored else {}
         self._check_conflicts(operation, owners, wanted, manager, force=force)
@@ -299,6 +306,7 @@ class Scene:
             Parts(
                 objects=self.server,
                 writer=ManagedWriter(self.server, SOURCES, self.sources.cache, now=self.now),
+                seen=self.sources.cache.get,
                 informers=informers,
                 open_store=lambda _namespace, _choice: self.store,
                 clock=self.clock,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sources.stores import config_map
+from sources.stores import config_map, values
 from sources.stores.config_map import TextStore
 from sources.stores.store import StoreError, StoreReason
 
@@ -144,6 +144,28 @@ def test_yaml_that_is_nested_deep_costs_no_time(text):
     with pytest.raises(StoreError):
         rows(text, "yaml")
     assert time.process_time() - begin < 0.5
+
+
+@pytest.mark.parametrize("before", ["", "# a\n", "# a\u2028", "# a\x85", "- {id: a}\n...\n"])
+def test_yaml_with_directives_is_refused_before_it_is_parsed(monkeypatch, before):
+    monkeypatch.delattr(config_map.yaml, "parse")
+    tags = "".join(f"%TAG !a{n}! b\n" for n in range(1000))
+    with pytest.raises(StoreError) as refused:
+        rows(f"{before}{tags}---\n- {{id: a}}\n", "yaml")
+    line = len(before.splitlines()) + 1
+    assert refused.value.message.startswith(f"line {line}, column 1: expected no line that begins with %")
+
+
+def test_yaml_may_have_the_sign_of_directives_within_lines():
+    assert rows("- id: 5%\n  text: |\n    %a\n", "yaml") == [{"id": "5%", "text": "%a\n"}]
+
+
+@pytest.mark.parametrize("end", ["", "\\"])
+def test_deep_json_with_a_string_that_does_not_end_costs_no_time(end):
+    begin = time.process_time()
+    with pytest.raises(ValueError):
+        values.parsed("[" * 200_000 + '"' + '\\"' * 50_000 + end)
+    assert time.process_time() - begin < 2
 
 
 def test_bounds(monkeypatch):

@@ -111,6 +111,18 @@ def test_a_mark_or_deletion_that_is_refused_stops_no_creation(code: int) -> None
         assert sorted(scene.claims) == ["a", "b", "c", "new0", "new1", "new2", "new3"]
 
 
+def test_objects_that_always_fail_stop_no_removal() -> None:
+    names = [f"r{n}" for n in range(6)]
+    scene = Scene(*map(row, names), whenGone="Delete", after="0s")
+    scene.look()
+    scene.store.rows = [row(name, f"new.{name}.example.com") for name in names[:5]]
+    scene.server.answers = {name: answer(500) for name in names[:5]}
+    for _ in range(3):
+        scene.look()
+    assert sorted(scene.claims) == names[:5]
+    assert scene.reason("Synced") == "WriteFailed"
+
+
 def test_rows_that_are_refused_do_not_use_up_the_pace_of_the_others() -> None:
     scene = Scene(*(row(f"r{n}") for n in range(10)), maxNew=3)
     scene.server.answers = {f"r{n}": answer(422) for n in range(4)}

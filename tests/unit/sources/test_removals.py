@@ -217,6 +217,99 @@ def test_who_stops_a_source_amid_many_removals_stops_the_others() -> None:
     assert len(scene.claims) == 70
 
 
+@pytest.mark.parametrize("stopped", ["suspend", "delete", "again"])
+@pytest.mark.parametrize("when", ["create", "update", "remove"])
+def test_who_stops_a_source_amid_many_writes_stops_the_others(when: str, stopped: str) -> None:
+    spec: dict[str, Any] = {"whenGone": "Suspend", "after": "0s", "maxGone": {"rows": 90, "percent": 0}}
+    scene, rows = made(*(f"k{n:02}" for n in range(90)), **spec)
+    if when == "create":
+        scene.store.rows += [row(f"new{n:02}") for n in range(50)]
+    elif when == "update":
+        scene.store.rows = [row(name, f"new.{name}.example.com") for name in rows]
+    else:
+        scene.store.rows = [rows["k00"]]
+        scene.look()
+    apply = scene.server.apply
+    scene.take_writes()
+
+    def stopping(*given: Any, **more: Any) -> dict[str, Any]:
+        stored = apply(*given, **more)
+        if len(scene.server.writes) == 7:
+            if stopped == "suspend":
+                scene.put_source(**spec, suspend=True)
+            elif stopped == "delete":
+                scene.delete_source()
+            else:
+                scene.recreate_source()
+            scene.sources.sync()
+        return stored
+
+    scene.server.apply = stopping  # type: ignore[method-assign]
+    scene.look()
+    assert len(scene.take_writes()) == 7
+
+
+def test_a_change_that_is_taken_back_leaves_the_writes_to_the_next_read() -> None:
+    scene, _ = made("a", pollInterval="1h")
+    scene.store.rows.append(row("b"))
+    pass_time = scene.store.pass_time
+
+    def changing(seconds: float) -> None:
+        pass_time(seconds)
+        if scene.store.reads == reads + 1:
+            scene.sources.cache.restored([])
+
+    reads, scene.store.pass_time = scene.store.reads, changing
+    scene.look(HOUR)
+    assert names(scene) == ["a"]
+    scene.look(1.0)
+    assert names(scene) == ["a", "b"]
+
+
+@pytest.mark.parametrize("at", ["before", "within"])
+@pytest.mark.parametrize("change", ["owner", "key", "deleted"])
+def test_an_object_that_someone_takes_out_meanwhile_is_not_suspended(at: str, change: str) -> None:
+    scene, rows = made("a", "b", whenGone="Suspend", after="0s")
+    del rows["a"]
+    scene.store.rows = list(rows.values())
+    scene.look()
+    key = ObjectKey(NAMESPACE, "a")
+    get, apply = scene.server.get, scene.server.apply
+
+    def take_out() -> None:
+        stored = get(CLAIMS, key)
+        if change == "owner":
+            stored["metadata"]["labels"].pop("edgetenants.io/source")
+        elif change == "key":
+            stored["metadata"]["annotations"]["edgetenants.io/source-key"] = "other"
+        scene.server.put(CLAIMS, stored)
+        scene.server.touch(CLAIMS, key)
+        if change == "deleted":
+            metadata = get(CLAIMS, key)["metadata"]
+            scene.server.delete(
+                CLAIMS, key, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+            )
+
+    def taking_out(*given: Any, **more: Any) -> Any:
+        if at == "before" and given[1] == key:
+            scene.server.get = get  # type: ignore[method-assign]
+            take_out()
+        return get(*given, **more)
+
+    def applied(*given: Any, **more: Any) -> Any:
+        if at == "within" and given[1] == key:
+            scene.server.apply = apply  # type: ignore[method-assign]
+            take_out()
+        return apply(*given, **more)
+
+    scene.server.get, scene.server.apply = taking_out, applied  # type: ignore[method-assign]
+    scene.look()
+    assert suspended(scene) == []
+    assert (change == "deleted") == ("a" not in scene.claims)
+    if change != "deleted":
+        assert "did not change since the read" in scene.message("Degraded")
+
+
 # Marks
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from apis.tenantsource import Template
 from sources.names import LONGEST, label_value, object_name
 from sources.stores.store import Row
-from sources.template import Compiled, InvalidRow, InvalidTemplate, compile_template
+from sources.template import Compiled, InvalidRow, InvalidTemplate, _Room, compile_template
 
 DOMAINS = {"domains": ["{domain}"]}
 
@@ -62,6 +64,12 @@ def test_what_depends_on_a_row_is_accepted(spec: Any) -> None:
     assert compiled(spec)
 
 
+def test_a_template_with_very_many_placeholders_costs_little_time() -> None:
+    begin = time.process_time()
+    compiled({"domains": [f"{{id}}.a{n}" for n in range(16_000)]})
+    assert time.process_time() - begin < 8
+
+
 def test_a_template_of_managed_resources_is_checked_as_one() -> None:
     spec = {"forProvider": {"distributionId": "E1", "domains": ["{domain}"], "enabled": "{on}"}}
     assert compiled(spec, kind="DistributionTenant")
@@ -82,7 +90,9 @@ def test_names_labels_and_defaults_are_checked_too() -> None:
 @pytest.mark.parametrize("value", [True, 5, 1.5, ["a", "b"], {"k": "v"}, "text", "{other}", "{{"])
 def test_a_whole_value_keeps_its_type_and_is_never_a_template(value: Any) -> None:
     template = compiled({"forProvider": {"domains": ["{x}"]}}, kind="DistributionTenant")
-    assert template._filled(template.spec, Row({"x": value}), ()) == {"forProvider": {"domains": [value]}}
+    assert template._filled(template.spec, Row({"x": value}), (), _Room()) == {
+        "forProvider": {"domains": [value]}
+    }
 
 
 def test_within_text_a_value_becomes_text() -> None:
@@ -133,6 +143,35 @@ def test_no_problem_of_a_row_has_its_values() -> None:
 def test_an_object_that_would_be_too_large_is_refused() -> None:
     with pytest.raises(InvalidRow, match="characters"):
         rendered({"parameters": {"a": "{x}"}}, {"x": "y" * 200_000})
+
+
+@pytest.mark.parametrize(
+    ("spec", "more", "field"),
+    [
+        ({"parameters": {"a": "{x}" * 300}}, {}, "spec.parameters.a"),
+        ({"parameters": {f"a{n}": "{x}" for n in range(300)}}, {}, "spec.parameters.a2"),
+        ({"parameters": {"a": ["{list}"] * 300}}, {}, "spec.parameters.a[2]"),
+        ({"parameters": {"a": ["{object}"] * 300}}, {}, "spec.parameters.a[2]"),
+        ({}, {"name": "{x}" * 80}, "metadata.name"),
+        ({}, {"labels": {"a": "{x}" * 80}}, "metadata.labels[a]"),
+        ({"parameters": {"a": "{x}"}}, {"name": "{x}", "labels": {"a": "{x}"}}, "spec.parameters.a"),
+    ],
+)
+def test_a_value_that_is_repeated_is_counted_before_it_is_joined(
+    spec: Any, more: dict[str, Any], field: str
+) -> None:
+    half = "x" * 50_000
+    template = compiled({"domains": ["a.example.com"], **spec}, **more)
+    row = Row({"id": "a", "x": half, "list": [half], "object": {half: 1}})
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidRow, match="characters") as refused:
+            template.render(row)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert refused.value.field == field
+    assert peak < 2_000_000
 
 
 @given(st.text(max_size=300))

@@ -10,7 +10,7 @@ import pytest
 
 from apis.tenantsource import SourceChoice
 from edgetenants_runtime.clock import FakeClock
-from edgetenants_runtime.kube.errors import Invalid, Operation
+from edgetenants_runtime.kube.errors import Invalid, KubeError, Operation
 from edgetenants_runtime.managed import ObjectKey
 from sources import quiet, reconciler
 from sources.quiet import Tally
@@ -147,6 +147,49 @@ def test_all_is_compared_after_a_read_that_failed_and_what_was_said_of_it_is_tak
     informer.synced = informer.served = True
     scene.look()
     assert scene.reason("Synced") == "Synced"
+
+
+@pytest.mark.parametrize("pause", [1.0, 60.0])
+@pytest.mark.parametrize("breaks", [True, False])
+def test_what_a_read_found_is_said_again_until_the_api_server_takes_it(pause: float, *, breaks: bool) -> None:
+    scene = settled(row("a"))
+    scene.store.fails_at = None if breaks else 0
+    scene.look()
+    scene.store.fails_at = 0 if breaks else None
+    patch, lost = scene.server.patch, []
+
+    def losing(kind: Any, key: Any, change: Any, *, subresource: str = "") -> Any:
+        if kind == SOURCES and len(lost) < 2:
+            lost.append(change)
+            raise KubeError(Operation("patch", SOURCES, "status", key.name, key.namespace), 500, "no leader")
+        return patch(kind, key, change, subresource=subresource)
+
+    scene.server.patch = losing  # type: ignore[method-assign]
+    scene.look()
+    scene.look(1.0)
+    assert (len(lost), scene.reason("Synced")) == (2, "Synced" if breaks else "Unreachable")
+    scene.look(pause)
+    assert scene.reason("Synced") == ("Unreachable" if breaks else "Synced")
+    assert scene.status["live"] == 0
+
+
+def test_a_template_is_checked_once_for_each_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def compiled(template: Any) -> Any:
+        made.append(template)
+        return template_of(template)
+
+    template_of = reconciler.compile_template
+    monkeypatch.setattr(reconciler, "compile_template", compiled)
+    scene = Scene(row("a"))
+    for _ in range(3):
+        scene.look()
+    assert len(made) == 1
+    scene.put_source(template={"name": "b-{id}", "spec": {"domains": ["{domain}"]}})
+    scene.store.rows.append(row("b"))
+    scene.look()
+    assert (len(made), sorted(scene.claims)) == (2, ["a", "b-b"])
 
 
 def test_all_is_compared_once_in_an_hour_whatever_the_store_says(compared: Compared) -> None:
