@@ -32,14 +32,6 @@ REMOVING = (
         REMOVALS,
     ),
     Mutation(
-        "time passes while the source is suspended",
-        "reconciler.py",
-        "        if spec.suspend:\n            self.memory.ended = None\n",
-        "        if spec.suspend:\n",
-        "a source that was suspended and continued at once would count time without a read",
-        REMOVALS,
-    ),
-    Mutation(
         "the time of a read counts",
         "reconciler.py",
         "        ended = self.parts.clock.now()\n",
@@ -69,14 +61,6 @@ REMOVING = (
         "    if record.counted - begun < poll:\n        return []\n",
         "",
         "a record that is days old knows nothing of rows that were back since",
-        REMOVALS,
-    ),
-    Mutation(
-        "another table or policy continues the grace",
-        "going.py",
-        "    batches = record.batches if record.scope == scope else {}\n",
-        "    batches = record.batches\n",
-        "with a wrong table in the spec, time of the right one would count",
         REMOVALS,
     ),
     Mutation(
@@ -301,14 +285,6 @@ REMOVING = (
         "    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:\n",
         "    if not isinstance(value, int):\n",
         "an absence that began before the record did would be due at once",
-        REMOVALS,
-    ),
-    Mutation(
-        "what is read without the record is forgotten",
-        "reconciler.py",
-        "            if memory.overlooked:\n",
-        "            if False:\n",
-        "a row that was back in the meantime would count as gone since long",
         REMOVALS,
     ),
     Mutation(
