@@ -8,6 +8,22 @@ GOING = ("unit/sources/test_going.py",)
 
 REMOVING = (
     Mutation(
+        "time passes while the source is suspended",
+        "reconciler.py",
+        "        if spec.suspend:\n            self.memory.ended = None\n",
+        "        if spec.suspend:\n",
+        "a source that was suspended and continued at once would count time without a read",
+        REMOVALS,
+    ),
+    Mutation(
+        "another table or policy continues the grace",
+        "going.py",
+        "    batches = record.batches if record.scope == scope else {}\n",
+        "    batches = record.batches\n",
+        "with a wrong table in the spec, time of the right one would count",
+        REMOVALS,
+    ),
+    Mutation(
         "time passes while the table is not read",
         "going.py",
         "    if ended is None:\n        return 0\n",

@@ -724,3 +724,56 @@ def test_another_process_that_leads_writes_no_record() -> None:
     with pytest.raises(StandDown, match="record"):
         scene.look()
     assert records(scene) == []
+
+
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "policy": ({"whenGone": "Suspend"}, {"whenGone": "Delete"}),
+    "table": ({"whenGone": "Delete"}, {"whenGone": "Delete", "source": OTHER}),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_another_table_or_policy_begins_the_grace_again(what: str) -> None:
+    before, after = CHANGES[what]
+    scene, rows = made("a", "b", after="1h", **before)
+    scene.store.rows = [rows["a"]]
+    looks(scene, 50 * 60)
+    scene.put_source(after="1h", **after)
+    looks(scene, 50 * 60)
+    assert names(scene) == ["a", "b"]
+    assert suspended(scene) == []
+    looks(scene, 15 * 60)
+    assert names(scene) == ["a"]
+
+
+def test_no_time_counts_from_before_a_suspension_that_was_short() -> None:
+    """A long poll interval could span it."""
+    scene, rows = made("a", "b", after="1h", pollInterval="1h")
+    scene.store.rows = [rows["a"]]
+    scene.look(HOUR)
+    scene.clock.advance(HOUR - 120)
+    spec: dict[str, Any] = {"whenGone": "Delete", "after": "1h", "pollInterval": "1h"}
+    scene.put_source(**spec, suspend=True)
+    scene.look()
+    scene.put_source(**spec)
+    scene.look()
+    looks(scene, 600)
+    assert names(scene) == ["a", "b"]
+
+
+def test_a_row_that_was_back_while_the_record_was_not_read_begins_its_grace_again() -> None:
+    scene, rows = made("a", "b", after="1h")
+    scene.store.rows = [rows["a"]]
+    looks(scene, 50 * 60)
+    scene.put_source(whenGone="Orphan", after="1h")
+    scene.restart()
+    scene.server.refused = Forbidden(Operation("get", scene.config_maps), 403, "no")
+    scene.store.rows = list(rows.values())
+    looks(scene, 120)
+    scene.server.refused = None
+    scene.put_source(whenGone="Delete", after="1h")
+    scene.store.rows = [rows["a"]]
+    looks(scene, 20 * 60)
+    assert names(scene) == ["a", "b"]
+    looks(scene, 45 * 60)
+    assert names(scene) == ["a"]
