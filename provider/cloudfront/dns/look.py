@@ -213,7 +213,7 @@ def marked(look: Look, record: DnsInstruction, status: Mapping[str, Any] = _EMPT
     return record.model_copy(
         update={
             "managed_by": RecordManager.PROVIDER if own else None,
-            # What public DNS says besides, such as CAA, holds whoever makes the record.
+            # What public DNS says besides, such as CAA, holds in any case, also for records of the provider.
             "found": cut("; ".join(filter(None, (", ".join(there), besides(record.found)))), _LONGEST_FOUND)
             or None,
         }
