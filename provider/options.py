@@ -497,7 +497,7 @@ def _listed(flag: click.Parameter, value: str | None, read: Callable[[str], _T])
         except ValidationError as error:
             raise click.BadParameter(f"{error.errors()[0]['msg']}, got {each}", param=flag) from error
         except ValueError as error:
-            raise click.BadParameter(f"{error}, got {each}", param=flag) from error
+            raise click.BadParameter(str(error), param=flag) from error
     return tuple(found)
 
 

@@ -30,11 +30,13 @@ __all__ = [
     "PROOF",
     "UNKNOWN",
     "Found",
+    "Key",
     "State",
     "all_present",
     "belongs",
     "besides",
     "has_two_labels",
+    "key_of",
     "lost",
     "lost_proofs",
     "made",
@@ -62,11 +64,17 @@ PROOF: Final = "_edgetenants-proof"
 """First label of the TXT record by which a domain's owner agrees to be served for a namespace."""
 _ELSEWHERE: Final = re.compile(r"points? to (?P<target>[\w.-]+\w)", re.IGNORECASE)
 
+Key = tuple[str, str, str]
 State = Callable[[DnsInstruction], RecordState]
 UNKNOWN: Final[State] = lambda _: RecordState.UNKNOWN  # noqa: E731 - a value of that type
 Found = Callable[[DnsInstruction], str | None]
 """Returns what is wrong with a record; None if nothing is known to be."""
 NOTHING: Final[Found] = lambda _: None  # noqa: E731 - as above
+
+
+def key_of(record: DnsInstruction) -> Key:
+    """Return what identifies a record: its type, name and value."""
+    return record.type.value, record.name, record.value
 
 
 def has_two_labels(domain: str) -> bool:
@@ -91,20 +99,19 @@ def records(
 
 def stored(status: Mapping[str, Any]) -> State:
     """The states in the stored status; Unknown for a record that it does not contain or that differs."""
-    known = {
-        (item["type"], item["name"], item["value"]): RecordState(item.get("state") or RecordState.UNKNOWN)
-        for item in status.get("dnsInstructions") or ()
-    }
-    return lambda record: known.get((record.type.value, record.name, record.value), RecordState.UNKNOWN)
+    known = _by_key(status, "state")
+    return lambda record: RecordState(known.get(key_of(record)) or RecordState.UNKNOWN)
 
 
 def stored_found(status: Mapping[str, Any]) -> Found:
     """What the stored status says is wrong with a record."""
-    known = {
-        (item["type"], item["name"], item["value"]): item.get("found")
-        for item in status.get("dnsInstructions") or ()
-    }
-    return lambda record: known.get((record.type.value, record.name, record.value))
+    known = _by_key(status, "found")
+    return lambda record: known.get(key_of(record))
+
+
+def _by_key(status: Mapping[str, Any], field: str) -> dict[Key, Any]:
+    every = status.get("dnsInstructions") or ()
+    return {(item["type"], item["name"], item["value"]): item.get(field) for item in every}
 
 
 def belongs(

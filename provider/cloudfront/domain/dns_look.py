@@ -16,8 +16,8 @@ from provider.cloudfront.aws.calls import CloudFront
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.aws.hooks import checking
 from provider.cloudfront.domain import dns_instructions
-from provider.cloudfront.domain.dns_instructions import Found, State
-from provider.cloudfront.domain.public_look import OFF, PublicDns, both, found_in, key_of
+from provider.cloudfront.domain.dns_instructions import Found, State, key_of
+from provider.cloudfront.domain.public_look import OFF, PublicDns, both, found_in
 from provider.cloudfront.memory import group_look
 from provider.cloudfront.memory.group_look import GroupLook
 from provider.cloudfront.memory.group_states import GroupStates

@@ -19,14 +19,14 @@ from apis.dns import DnsInstruction, RecordPurpose, RecordState
 from apis.errors import visible
 from edgetenants_runtime.bounds import cut
 from edgetenants_runtime.clock import Clock, SystemClock
-from provider.cloudfront.domain.dns_instructions import CAA, DNSSEC, Found, State
+from provider.cloudfront.domain.dns_instructions import CAA, DNSSEC, Found, Key, State, key_of
 from provider.cloudfront.domain.lookup_turns import LookupTurns, NoTurn
 from provider.cloudfront.domain.text_lookup import LookupFailed
 from provider.dns.public import Answer, Lookup, Outcome
 from provider.dns.public.caa import Caa, climb
 from provider.dns.public.verdicts import Seen, look
 
-__all__ = ["OFF", "Findings", "Judged", "Key", "PublicDns", "both", "found_in", "key_of"]
+__all__ = ["OFF", "Findings", "Judged", "PublicDns", "both", "found_in"]
 
 _log = structlog.get_logger("provider.cloudfront.publiclook")
 
@@ -42,13 +42,7 @@ _MOST_FAILED: Final = 2
 """Records about which nothing was found out, that end the look at one tenant."""
 _LONGEST_FOUND: Final = 1024
 
-Key = tuple[str, str, str]
 Findings = Mapping[Key, "Judged"]
-
-
-def key_of(record: DnsInstruction) -> Key:
-    """Return what identifies a record."""
-    return record.type.value, record.name, record.value
 
 
 @dataclass(frozen=True)

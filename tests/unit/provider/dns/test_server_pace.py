@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
@@ -13,6 +12,7 @@ from edgetenants_runtime.clock import FakeClock
 from provider.dns import server_pace
 from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.server_pace import Patience, ServerPace, waiting
+from tests.unit.provider.dns.taken_turns import all_turns_taken
 
 
 @pytest.fixture
@@ -82,23 +82,10 @@ def test_a_request_without_a_turn_counts_too(pace):
 
 def test_only_some_requests_at_the_same_time(pace, monkeypatch):
     monkeypatch.setattr(server_pace, "_TURN_SECONDS", 0.05)
-    ends, begun = threading.Event(), threading.Barrier(5)
-
-    def hang():
-        with pace.turn():
-            begun.wait(5)
-            ends.wait(5)
-
-    threads = [threading.Thread(target=hang) for _ in range(4)]
-    for each in threads:
-        each.start()
-    begun.wait(5)
-    with pytest.raises(DnsError, match="4 other requests") as told, pace.turn():
-        pass
-    assert (told.value.failure, told.value.after) == (Failure.LATER, 2.0)
-    ends.set()
-    for each in threads:
-        each.join(5)
+    with all_turns_taken(pace):
+        with pytest.raises(DnsError, match="4 other requests") as told, pace.turn():
+            pass
+        assert (told.value.failure, told.value.after) == (Failure.LATER, 2.0)
     assert paused(pace) == 0.0
 
 
@@ -129,25 +116,6 @@ def test_who_waited_for_a_turn_does_not_ask_a_server_that_did_not_answer(pace):
     for each in (*threads, waiting):
         each.join(5)
     assert asked == []
-
-
-@contextmanager
-def all_turns_taken(pace):
-    begun, ends = threading.Barrier(5), threading.Event()
-
-    def hang():
-        with pace.turn():
-            begun.wait(5)
-            ends.wait(5)
-
-    threads = [threading.Thread(target=hang) for _ in range(4)]
-    for each in threads:
-        each.start()
-    begun.wait(5)
-    yield
-    ends.set()
-    for each in threads:
-        each.join(5)
 
 
 def test_a_reconcile_waits_once_however_many_domains_it_has(pace, monkeypatch):

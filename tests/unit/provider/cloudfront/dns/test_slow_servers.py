@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import pytest
@@ -22,6 +21,7 @@ from provider.dns.remembering import RememberingStore
 from provider.dns.server_pace import ServerPace
 from provider.dns.store import Written
 from tests.unit.provider.dns.memory import MemoryStore
+from tests.unit.provider.dns.taken_turns import all_turns_taken
 from tests.unit.provider.world import managed
 
 ENDPOINT = "d1.cloudfront.net"
@@ -49,25 +49,12 @@ def test_a_busy_server_is_waited_for_once(monkeypatch):
     monkeypatch.setattr(server_pace, "_TURN_SECONDS", 0.2)
     pace = ServerPace(FakeClock(), "server")
     records = of(RememberingStore(Slow(), pace, FakeClock()))
-    taken, ends = threading.Barrier(5), threading.Event()
-
-    def hang():
-        with pace.turn():
-            taken.wait(5)
-            ends.wait(5)
-
-    threads = [threading.Thread(target=hang) for _ in range(4)]
-    for each in threads:
-        each.start()
-    taken.wait(5)
-    began = time.monotonic()
-    look = records.look(DOMAINS, ENDPOINT)
-    with pytest.raises(NotYet):
-        records.release(DOMAINS)
-    took = time.monotonic() - began
-    ends.set()
-    for each in threads:
-        each.join(5)
+    with all_turns_taken(pace):
+        began = time.monotonic()
+        look = records.look(DOMAINS, ENDPOINT)
+        with pytest.raises(NotYet):
+            records.release(DOMAINS)
+        took = time.monotonic() - began
     assert took < 2
     assert {each.later for each in look.domains.values()} == {2.0}
 

@@ -11,7 +11,8 @@ from apis.dns import DnsInstruction, RecordPurpose, RecordState, RecordType
 from edgetenants_runtime.clock import FakeClock
 from provider.cloudfront.aws.errors import AwsError
 from provider.cloudfront.domain import dns_instructions, public_look
-from provider.cloudfront.domain.public_look import Judged, PublicDns, both, found_in, key_of
+from provider.cloudfront.domain.dns_instructions import key_of
+from provider.cloudfront.domain.public_look import Judged, PublicDns, both, found_in
 from provider.dns.public import Answer, Outcome
 from tests.unit.provider.world import World, managed
 

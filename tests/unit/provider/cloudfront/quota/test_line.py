@@ -35,6 +35,16 @@ def full(*ages: tuple[str, int], limit: int = 2, noted: bool = True) -> Account:
     return account
 
 
+def with_the_turn(limit: int = 2, seconds: float = 100.0) -> tuple[Account, Waiting]:
+    """A full account after this time, in which the provider has just deleted one: the first one is woken."""
+    account = full(*SIX, limit=limit)
+    account.run(seconds)
+    account.existing.remove("old-0")
+    first = account.resources["shop-0001"]
+    assert account.line.may_have_room(deleted=1) == [first]
+    return account, first
+
+
 def created(account: Account) -> list[str]:
     return [uid for uid in account.existing if not uid.startswith("old")]
 
@@ -383,11 +393,7 @@ def test_what_aws_did_not_decide_keeps_its_turn_for_some_seconds():
 
 
 def test_what_aws_never_decides_has_the_turn_for_a_minute_at_most():
-    account = full(*SIX, limit=6)
-    account.run(200.0)
-    first = account.resources["shop-0001"]
-    account.existing.remove("old-0")
-    account.line.may_have_room(deleted=1)
+    account, first = with_the_turn(limit=6, seconds=200.0)
     for _ in range(20):
         account.due.pop(first.uid, None)
         answer, woken = account.line.ask(first, account.allowed)
@@ -401,11 +407,7 @@ def test_what_aws_never_decides_has_the_turn_for_a_minute_at_most():
 
 
 def test_a_lost_answer_is_a_turn_of_its_namespace():
-    account = full(*SIX, limit=6)
-    account.run(100.0)
-    first = account.resources["shop-0001"]
-    account.existing.remove("old-0")
-    account.line.may_have_room(deleted=1)
+    account, first = with_the_turn(limit=6)
     sent(account, first)
     account.existing.append(first.uid)
     woken = account.line.undecided(first, maybe_made=True)
@@ -597,11 +599,7 @@ def test_refusals_of_another_kind_wake_no_more_than_a_round():
 
 
 def test_one_that_comes_late_has_its_turn_if_the_next_one_has_not_come():
-    account = full(*SIX)
-    account.run(100.0)
-    first = account.resources["shop-0001"]
-    account.existing.remove("old-0")
-    account.line.may_have_room(deleted=1)
+    account, first = with_the_turn()
     account.clock.advance(31.0)
     [other] = account.line.counted(1, 600.0, account.clock.now() - 60.0)
     assert other.uid == "bank-0004"
@@ -613,11 +611,7 @@ def test_one_that_comes_late_has_its_turn_if_the_next_one_has_not_come():
 
 
 def test_one_that_is_held_back_for_long_keeps_its_turn_as_long():
-    account = full(*SIX)
-    account.run(100.0)
-    first = account.resources["shop-0001"]
-    account.existing.remove("old-0")
-    account.line.may_have_room(deleted=1)
+    account, first = with_the_turn()
     sent(account, first)
     account.line.undecided(first, maybe_made=False, after=20.0)
     account.clock.advance(25.0)
@@ -648,11 +642,7 @@ def test_what_a_check_refuses_keeps_its_place_while_the_account_is_full():
 
 
 def test_one_that_comes_late_before_anyone_else_has_its_turn():
-    account = full(*SIX)
-    account.run(100.0)
-    first = account.resources["shop-0001"]
-    account.existing.remove("old-0")
-    account.line.may_have_room(deleted=1)
+    account, first = with_the_turn()
     account.clock.advance(45.0)
     answer, woken = account.line.ask(first, account.allowed)
     assert (answer.seconds, woken) == (0.0, [])
