@@ -274,7 +274,8 @@ class ProviderConfigs:
         if config is not None:
             return config
         if not informer.synced and not informer.problem:
-            raise NotYet(f"{informer.kind.resource} have not been listed yet", after=1.0)
+            # Quiet: after each start, it would be an event for every resource.
+            raise NotYet(f"{informer.kind.resource} have not been listed yet", after=1.0, quiet=True)
         if informer.problem:
             raise ExternalError(f"{use.field}: {ref} cannot be read: {informer.problem}")
         # No back-off: the creation of the config requeues the resources that name it.

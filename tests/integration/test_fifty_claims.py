@@ -146,10 +146,18 @@ def provider_writes(world: World, since: int) -> list[str]:
     with world.audit_log.open() as log:
         log.seek(since)
         entries = [json.loads(line) for line in log if line.strip()]
-    return [
+    written = [
         f"{e['verb']} {e['objectRef']['resource']} {e['objectRef'].get('name')}"
         for e in entries
         if e["user"]["username"] == PROVIDER
         and e["verb"] in WRITES
         and e["objectRef"]["resource"] != "leases"
     ]
+    return written and [*written, *messages_of_events(world)]
+
+
+def messages_of_events(world: World) -> list[str]:
+    """What the last events of managed resources say, for whom reads why this test failed."""
+    found = json.loads(world.kubectl("get", "events", "-A", "-o", "json"))["items"]
+    told = [f"{e.get('lastTimestamp')} {e['reason']}: {e['message']}" for e in found]
+    return sorted(told)[-COUNT:]

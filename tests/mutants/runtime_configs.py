@@ -60,6 +60,14 @@ CONFIGS = (
         ("config/test_providerconfigs.py",),
     ),
     Mutation(
+        "configs that are not listed yet are told on each resource",
+        "providerconfigs.py",
+        "after=1.0, quiet=True)",
+        "after=1.0)",
+        "a restart writes an event for every resource",
+        ("config/test_providerconfigs.py",),
+    ),
+    Mutation(
         "contents of Secrets are kept for ever",
         "config/held_secrets.py",
         "            if len(self._read) > self.MOST_READ:\n                self._read.popitem(last=False)\n",

@@ -189,8 +189,9 @@ def test_configs_that_have_not_been_read_are_no_error_and_refused_ones_are(tree:
     world = tree()
     clusters = world.configs.informers[1]
     clusters._synced.clear()
-    with pytest.raises(NotYet):
+    with pytest.raises(NotYet) as waits:
         world.resolve(Managed(toy()))
+    assert waits.value.quiet, "each resource would get an event after each start"
     clusters._problem = "forbidden"
     assert "cannot be read: forbidden" in world.refusal(Managed(toy())).message
 
