@@ -104,8 +104,10 @@ def restart_with_a_list(world: World) -> None:
     assert provider_writes(world, audit_before) == []
 
 
-def silenced(watched: Watch) -> list[Object]:
-    return [o for _, o in watched.events if condition(o, "Responsive").get("status") == "False"]
+def silenced(watched: Watch) -> list[str]:
+    """The claims whose events Crossplane drops, with what it says about them."""
+    found = [(o["metadata"]["name"], condition(o, "Responsive")) for _, o in watched.events]
+    return sorted({f"{name}: {said.get('message')}" for name, said in found if said.get("status") == "False"})
 
 
 def not_live(watched: Watch) -> list[str]:
