@@ -33,7 +33,7 @@ class Zone:
             aws_secret_access_key="any",
             config=Config(proxies={}),
         )
-        # A zone decides for all names below it, also for those of later tests: each test has a name of its own.
+        # A zone decides for all names below it, also for later tests: each test has its own name.
         made = self.client.create_hosted_zone(Name=name, CallerReference=f"{name}{next(NUMBERS)}")
         self.name, self.id = name, made["HostedZone"]["Id"].rpartition("/")[2]
 
