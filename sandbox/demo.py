@@ -1,5 +1,6 @@
 """The demo: a claim becomes a live tenant, changes, drifts and is repaired; a second claim uses a customer's
-own domain with its own certificate; for a third one the provider makes the DNS records; then all are deleted.
+own domain with its own certificate; for a third one the provider makes the DNS records; then a table of
+customers becomes claims; then all are deleted.
 
 The demo runs the real components. Each step does what a user in Kubernetes or in the AWS console would do,
 and waits until the components have acted on it. If a step takes too long, the demo fails.
@@ -7,7 +8,7 @@ and waits until the components have acted on it. If a step takes too long, the d
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
+from sandbox.customers import SOURCE, TenantTable
 from sandbox.hosted_zone import HostedZone
 from sandbox.narrator import JsonObject, Narrator, StuckError
 from sandbox.world import Options, World, WorldError
@@ -46,6 +48,11 @@ LED_PLAN = PLAN | {
     "dns": {"mode": "Managed", "configRef": {"kind": "ClusterProviderConfig", "name": DNS_CONFIG}}
 }
 """The plan for domains in the platform team's own zone."""
+
+TABLE = TenantTable(NAMESPACE, plan="standard")
+ROWS = (("hooli", "hooli.example.com", "gold"), ("umbrella", "umbrella.example.com", ""))
+CHANGED_ROWS = (("hooli", "hooli.example.com", "silver"), ROWS[1], ("initrode", "initrode", ""))
+"""The same with another tier of hooli, and with a row whose domain is none."""
 
 
 @dataclass
@@ -261,13 +268,56 @@ def customer_claim(name: str, plan: str, domain: str) -> JsonObject:
     }
 
 
+def table(world: World, narrator: Narrator) -> None:
+    """Each row of a table becomes a claim and follows its row; a wrong row stops no other."""
+    narrator.heading(
+        "6. A table of customers",
+        f"A TenantSource follows the table in ConfigMap/{SOURCE}: each row becomes a claim. It is read every"
+        " ten seconds. Tables in databases work alike.",
+    )
+    world.add_sources()
+    narrator.say("platform", "started edgetenants-sources")
+    rows(world, ROWS)
+    world.kubectl("apply", "-f", "-", input=json.dumps(TABLE.source()))
+    narrator.say("you", f"applied TenantSource/{SOURCE} and its table: {', '.join(row[0] for row in ROWS)}")
+    for name, _, _ in ROWS:
+        narrator.wait(
+            name,
+            lambda c: is_true(c, "Ready") and is_true(c, "Live"),
+            what=f"the claim of the row {name} to become Ready and Live",
+        )
+    rows(world, CHANGED_ROWS)
+    narrator.say("app", "sets hooli's tier to silver, and adds initrode with a wrong domain")
+
+    def followed(claim: JsonObject) -> bool:
+        tenant = world.emulator.tenant(f"{NAMESPACE}.hooli")
+        parameters = {p["Name"]: p["Value"] for p in tenant["Parameters"]}
+        status = narrator.get("tenantsources", SOURCE).get("status", {})
+        return parameters["tier"] == "silver" and status.get("invalid") == 1 and is_true(claim, "Live")
+
+    narrator.wait(
+        "hooli", followed, what="the changed row to reach CloudFront, and the status to show the wrong row"
+    )
+    for line in world.kubectl("get", "tenantsources", "-n", NAMESPACE).splitlines():
+        narrator.say("", line)
+    for found in narrator.get("tenantsources", SOURCE)["status"]["problems"]:
+        narrator.say("table", f"row {found['key']}: {found['field']}: expected {found['expected']}", "red")
+
+
+def rows(world: World, those: Sequence[Sequence[str]]) -> None:
+    """Apply the table with these rows."""
+    world.kubectl("apply", "-f", "-", input=json.dumps(TABLE.rows(those)))
+
+
 def delete(world: World, narrator: Narrator) -> None:
     """A user deletes the claims; claims, managed resources, tenants and DNS records must be deleted."""
     narrator.heading(
-        "6. Delete",
+        "7. Delete",
         "kubectl delete. The provider removes the records, and disables a tenant before it can delete it.",
     )
-    world.kubectl("delete", "tenantclaim", CLAIM, CUSTOMER, LED, "-n", NAMESPACE, "--wait=false")
+    world.kubectl("delete", "tenantsource", SOURCE, "-n", NAMESPACE)
+    claims = (CLAIM, CUSTOMER, LED, *(name for name, _, _ in ROWS))
+    world.kubectl("delete", "tenantclaim", *claims, "-n", NAMESPACE, "--wait=false")
 
     def gone(claim: JsonObject) -> bool:
         return (
@@ -303,6 +353,7 @@ STEPS: tuple[tuple[str, Callable[[World, Narrator], None]], ...] = (
     ("drift → repaired", drift),
     ("own domain → certificate → Ready", own_domain),
     ("own zone → records → Live", led_domain),
+    ("table → claims → Live", table),
     ("delete → nothing left", delete),
 )
 
@@ -314,7 +365,7 @@ def leftovers(world: World) -> dict[str, list[str]]:
     aws = [f"distribution tenant {t['Name']}" for t in state["tenants"]]
     aws += [f"connection group {g['Name']}" for g in state["connectionGroups"] if not g.get("IsDefault")]
     aws += [f"DNS record {record}" for record in HostedZone.find(world.emulator.endpoint, ZONE).records()]
-    kinds = "tenantclaims,distributiontenants,connectiongroups,providerconfigusages"
+    kinds = "tenantsources,tenantclaims,distributiontenants,connectiongroups,providerconfigusages"
     kubernetes = world.kubectl("get", kinds, "-A", "-o", "name").split()
     kubernetes += world.kubectl("get", "secrets", "-n", NAMESPACE, "-o", "name", "--ignore-not-found").split()
     return {"aws": aws, "kubernetes": kubernetes}
