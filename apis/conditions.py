@@ -381,7 +381,7 @@ class SourceReadyReason(StrEnum):
     """`suspend: true` stops the TenantSource. To go on, its author sets it to false."""
     DELETING = "Deleting"
     """The TenantSource is being deleted, and its objects with it (onDelete Delete). Clears when they are
-    gone."""
+    gone. If its spec does not say which objects these are, the message says what to set."""
 
 
 class SourceSyncedReason(StrEnum):
@@ -407,8 +407,9 @@ class SourceSyncedReason(StrEnum):
     INCOMPLETE = "Incomplete"
     """The read did not reach the end, so that nothing follows from it. The next read retries."""
     WRITE_FAILED = "WriteFailed"
-    """The API server refused or did not answer a write, or the record of rows that are gone could not be read
-    or stored; the message has its words. The next read retries."""
+    """The API server refused or did not answer a write, or a read of the TenantSource before a removal; or
+    the record of rows that are gone could not be read or stored. The message has its words. The next read
+    retries."""
     SUSPENDED = "Suspended"
     """`suspend: true` stops the TenantSource. To go on, its author sets it to false."""
 

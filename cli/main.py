@@ -35,6 +35,11 @@ _COMMANDS: Final[Mapping[str, tuple[str, str, str]]] = {
         "sandbox",
         "Run a local environment: Crossplane, emulator, provider.",
     ),
+    "source": (
+        "cli.commands.source",
+        "source",
+        "Show what a TenantSource would do with its rows, and which are wrong.",
+    ),
     "validate": (
         "cli.commands.validate",
         "validate",

@@ -38,6 +38,7 @@ __all__ = [
     "Judgement",
     "Record",
     "Removal",
+    "absences",
     "judged",
     "limit",
     "scope_of",
@@ -192,6 +193,13 @@ def judged(
         tuple(sorted((asked[tag] for tag in due), key=lambda each: each.name)),
         Removal(_names(record, unconfirmed, asked), token) if unconfirmed else None,
     )
+
+
+def absences(record: Record, objects: Iterable[Existing]) -> dict[str, int]:
+    """By name: the milliseconds that count since the rows of these objects are gone. An object that is not on
+    record has none."""
+    firsts = {tag: batch.first for batch in record.batches.values() for tag in batch.objects}
+    return {each.name: record.counted - firsts[tag] for each in objects if (tag := _tag(each)) in firsts}
 
 
 def limit(most: MaxGone, objects: int) -> int:

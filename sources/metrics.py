@@ -49,6 +49,8 @@ class SourceMetrics(Collector):
         self._now = now
         self._lock = threading.Lock()
         self._counted: dict[str, _Counted] = {}
+        self._named: dict[str, tuple[str, str]] = {}
+        """By uid: the namespace and name of each TenantSource that has numbers."""
         self._reads = Counter(
             "edgetenants_source_reads",
             "Total number of reads of a table, by result (complete, failed).",
@@ -65,11 +67,13 @@ class SourceMetrics(Collector):
 
     def read(self, source: Managed, result: str) -> None:
         """A read ended."""
+        self._note(source)
         self._reads.labels(source.namespace, source.name, result).inc()
 
     def wrote(self, source: Managed, action: str, *, refused: bool) -> None:
         """An object was written, or the write was refused."""
         result = "refused" if refused else "written"
+        self._note(source)
         self._writes.labels(source.namespace, source.name, action, result).inc()
 
     def counted(self, source: Managed, table: Table, plan: Plan, counts: Counts) -> None:
@@ -95,9 +99,20 @@ class SourceMetrics(Collector):
                 self._counted[source.uid] = replace(before, at=self._now(), numbers=numbers)
 
     def forget(self, uid: str) -> None:
-        """The TenantSource is gone."""
+        """The TenantSource is gone: its numbers go, too, unless another one has its name already."""
         with self._lock:
             self._counted.pop(uid, None)
+            named = self._named.pop(uid, None)
+            if named is None or named in self._named.values():
+                return
+        for counter in (self._reads, self._writes):
+            for labels in _labels_of(counter):
+                if labels[:2] == named:
+                    counter.remove(*labels)
+
+    def _note(self, source: Managed) -> None:
+        with self._lock:
+            self._named[source.uid] = source.namespace, source.name
 
     def collect(self) -> Iterator[Metric]:
         """See prometheus_client's `Collector`."""
@@ -114,3 +129,8 @@ class SourceMetrics(Collector):
         for each in counted:
             age.add_metric([each.namespace, each.name], self._now() - each.at)
         yield age
+
+
+def _labels_of(counter: Counter) -> set[tuple[str, ...]]:
+    """The values of the labels of all its series."""
+    return {tuple(each.labels.values()) for family in counter.collect() for each in family.samples}

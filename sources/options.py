@@ -18,7 +18,7 @@ from edgetenants_runtime.process.leader import Election, Timing
 from sources.reading import DATABASES_FLAG, Allowed
 from sources.stores.http import Confinement
 
-__all__ = ["allowed", "options", "settings", "text"]
+__all__ = ["allowed", "databases", "hosts", "networks", "options", "settings", "text"]
 
 _SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ANYWHERE: Final = "0.0.0.0"  # noqa: S104 - kubelet and Prometheus connect from outside the pod
@@ -39,7 +39,8 @@ def _items(given: str) -> Iterator[str]:
     return (each.strip() for each in given.split(",") if each.strip())
 
 
-def _databases(given: str) -> frozenset[tuple[str, int]]:
+def databases(given: str) -> frozenset[tuple[str, int]]:
+    """The databases of --allowed-database-hosts. Raises click.BadParameter."""
     found = set()
     for each in _items(given):
         match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})", each)
@@ -49,7 +50,8 @@ def _databases(given: str) -> frozenset[tuple[str, int]]:
     return frozenset(found)
 
 
-def _hosts(given: str) -> tuple[str, ...]:
+def hosts(given: str) -> tuple[str, ...]:
+    """The hosts of --allowed-http-hosts. Raises click.BadParameter."""
     found = tuple(each.lower() for each in _items(given))
     for each in found:
         match = re.fullmatch(r"\.?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::([0-9]{1,5}))?", each)
@@ -62,7 +64,8 @@ def _hosts(given: str) -> tuple[str, ...]:
     return found
 
 
-def _networks(given: str) -> tuple[IPv4Network | IPv6Network, ...]:
+def networks(given: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """The networks of --allowed-http-networks. Raises click.BadParameter."""
     try:
         return tuple(ip_network(each) for each in _items(given))
     except ValueError as error:
@@ -107,7 +110,7 @@ _FLAGS: Final = (
         DATABASES_FLAG,
         metavar="HOST:PORT,...",
         default="",
-        callback=lambda _context, _parameter, given: _databases(given),
+        callback=lambda _context, _parameter, given: databases(given),
         says="Databases that TenantSources may name, written as they write them. Without it, they may name "
         "none: anyone who may write a TenantSource connects from where this process runs.",
     ),
@@ -115,7 +118,7 @@ _FLAGS: Final = (
         "--allowed-http-hosts",
         metavar="HOST[:PORT],...",
         default="",
-        callback=lambda _context, _parameter, given: _hosts(given),
+        callback=lambda _context, _parameter, given: hosts(given),
         says="Hosts whose HTTP APIs TenantSources may name: api.example.com, or .example.com for all hosts "
         "below, with :PORT if that is not 443. Without it, they may name none.",
     ),
@@ -123,7 +126,7 @@ _FLAGS: Final = (
         "--allowed-http-networks",
         metavar="NETWORK,...",
         default="",
-        callback=lambda _context, _parameter, given: _networks(given),
+        callback=lambda _context, _parameter, given: networks(given),
         says="Networks, such as 10.20.0.0/16, that the names of these hosts may lead to. Without it, only "
         "public addresses are called.",
     ),

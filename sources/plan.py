@@ -3,7 +3,7 @@ dangerous part; `going` judges it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -13,9 +13,12 @@ from sources.going import Before, Judgement, Record, Removal, judged
 from sources.objects import Existing
 from sources.rows import Desired, Problem, Table, shown
 
-__all__ = ["Action", "Plan", "Verb", "World", "planned"]
+__all__ = ["Action", "Plan", "Verb", "World", "contains", "differences", "planned"]
+
+Location = tuple[str | int, ...]
 
 _MINUTE: Final = timedelta(minutes=1)
+_NOTHING: Final = object()
 
 
 class Verb:
@@ -161,6 +164,16 @@ def contains(stored: Any, wanted: Any) -> bool:
             and all(map(contains, stored, wanted))
         )
     return bool(stored == wanted)
+
+
+def differences(stored: Any, wanted: Mapping[str, Any], at: Location = ()) -> Iterator[Location]:
+    """Where `contains` says no: the innermost objects' fields whose stored value lacks some of the wanted."""
+    for key, value in wanted.items():
+        there = stored.get(key, _NOTHING) if isinstance(stored, Mapping) else _NOTHING
+        if isinstance(value, Mapping) and isinstance(there, Mapping):
+            yield from differences(there, value, (*at, key))
+        elif not contains(there, value):
+            yield (*at, key)
 
 
 def _restored(table: Table, world: World) -> list[Action]:

@@ -1,5 +1,5 @@
-"""Where nothing changed, nothing is compared: a table of 50,000 rows costs seconds of a processor otherwise,
-with each read. It takes no rows of the read before, only their digest."""
+"""A read of all rows, or none. Where nothing changed, nothing is compared: a table of 50,000 rows costs
+seconds of a processor otherwise, with each read. It takes no rows of the read before, only their digest."""
 
 from __future__ import annotations
 
@@ -11,15 +11,43 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
+import structlog
+
 from apis.tenantsource import TenantSourceSpec
+from edgetenants_runtime import deadline
 from sources.rows import LARGEST, Table, read_table
-from sources.stores.store import Conditional, Positioned, Reading, Row, Store
+from sources.stores.store import (
+    Conditional,
+    Positioned,
+    Reading,
+    Row,
+    Store,
+    StoreError,
+    StoreReason,
+)
 from sources.template import Compiled
 
-__all__ = ["LONGEST", "Found", "Quiet", "Tally", "begun", "changed", "fingerprint"]
+__all__ = [
+    "LONGEST",
+    "TIME_TO_REPORT",
+    "Found",
+    "Quiet",
+    "Tally",
+    "begun",
+    "changed",
+    "fingerprint",
+    "in_time",
+    "read_all",
+]
+
+_log = structlog.get_logger("edgetenants.sources")
 
 LONGEST: Final = 3600.0
 """Seconds after which everything is compared again, whatever the store says: a server's ETag may be wrong."""
+TIME_TO_REPORT: Final = 10.0
+"""Real seconds of a reconcile that are left for its report."""
+_LOOK_AT_CLOCK: Final = 500
+"""Rows between two looks at the clock."""
 _BITS: Final = 256
 _VERSION: Final = 2
 """Of marshal: later ones write equal values in several ways."""
@@ -73,6 +101,40 @@ class Found:
     table: Table
     total: tuple[int, int]
     position: str | None
+
+
+def read_all(
+    opened: Callable[[], Store],
+    before: Quiet | None,
+    spec: TenantSourceSpec,
+    template: Compiled,
+    in_time: Callable[[Iterable[Row]], Iterable[Row]],
+) -> Found | None:
+    """All rows of the store that `opened` opens; None if they are those of the read before. `in_time` passes
+    rows on while there is time. Raises StoreError, and nothing else; then the read was not complete."""
+    try:
+        store = opened()
+        try:
+            with begun(store, before) as reading:
+                return None if reading is None else changed(reading, before, spec, template, in_time)
+        finally:
+            store.close()
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a store raises, nothing follows from the read
+        # A message of anything else may have values of rows.
+        _log.error("cannot read the rows", error=type(error).__name__)
+        message = f"unexpected {type(error).__name__}"
+        raise StoreError(StoreReason.INCOMPLETE, message) from None
+
+
+def in_time(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, as long as there is time to follow them."""
+    for number, row in enumerate(rows):
+        if number % _LOOK_AT_CLOCK == 0 and deadline.remaining() < TIME_TO_REPORT:
+            message = f"the read of {number} rows took too long; raise --timeout"
+            raise StoreError(StoreReason.INCOMPLETE, message)
+        yield row
 
 
 def begun(store: Store, before: Quiet | None) -> AbstractContextManager[Reading | None]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ import structlog
 from apis import errors
 from apis.conditions import SourceSyncedReason
 from apis.kinds import TENANT_SOURCE, Kind
-from apis.tenantsource import OnSourceDelete, TenantSourceSpec, WhenGone, parse, seconds
+from apis.tenantsource import OnSourceDelete, TemplateKind, TenantSourceSpec, WhenGone, parse, seconds
 from edgetenants_runtime import deadline
 from edgetenants_runtime.api import annotations as names
 from edgetenants_runtime.clock import Clock
@@ -36,13 +37,13 @@ from sources.going import Before, Record, step
 from sources.metrics import SourceMetrics
 from sources.objects import BY_OWNER, CONFIRM, Existing, owner_value
 from sources.plan import Action, Plan, Verb, World, planned
-from sources.quiet import LONGEST, Found, Quiet, begun, changed, fingerprint
+from sources.quiet import LONGEST, TIME_TO_REPORT, Found, Quiet, fingerprint, in_time, read_all
 from sources.reading import OpenStore
 from sources.records import Kept, Records, lost
 from sources.rows import Problem, Table, settled, shown
 from sources.status import Counts, Failure
-from sources.stores.store import Row, StoreError, StoreReason
-from sources.template import Compiled, InvalidTemplate, compile_template
+from sources.stores.store import StoreError
+from sources.template import KINDS, Compiled, InvalidTemplate, compile_template
 from sources.writing import Objects, Refused, Writer, resource_kind
 
 __all__ = ["FINALIZER", "Parts", "SourceReconciler"]
@@ -56,18 +57,18 @@ _AGAIN: Final = 1.0
 _MINUTE: Final = 60.0
 _NOT_READY: Final = 1.0
 """Real seconds; the objects have not been listed yet."""
-_TIME_TO_REPORT: Final = 10.0
-"""Real seconds of a reconcile that are left for its report."""
 _MOST_FAILURES: Final = 3
 """Writes in a row that fail for what may concern all: an API server that is away needs no further ones."""
-_LOOK_AT_CLOCK: Final = 500
-"""Rows between two looks at the clock."""
 _LOOK_AT_SPEC: Final = 20
 """Removals between two looks at the TenantSource."""
 _TOKEN: Final = 64
 """Characters of a confirmation that are compared: no token has more."""
 
 
+_UNDELETABLE: Final = (
+    "spec.onDelete and spec.template.kind do not say which objects to delete: set both, or set onDelete to "
+    "Orphan so that all objects stay. Until then, the TenantSource stays, too"
+)
 _NO_REMOVALS: Final = (
     "spec.whenGone: expected Orphan: this process neither suspends nor deletes objects whose rows are gone, "
     "as it runs without --enable-alpha-removals"
@@ -168,20 +169,22 @@ class _Reconcile:
         """Writes are left for the next time."""
         self.acted = False
         """Something was written, or refused."""
+        self.unseen: Failure | None = None
+        """Why nothing was removed, though it was due: the TenantSource itself cannot be read."""
 
     def run(self) -> Outcome:
+        if self.mr.deleted:
+            return self.leave()
         try:
             spec, template = self.compiled()
             _check_removals(spec, removes=self.parts.removes)
         except (errors.InvalidInput, InvalidTemplate) as error:
             return self.invalid(str(error))
         informer = self.parts.informers[template.kind.kind]
-        if self.mr.deleted:
-            return self.delete(template.kind, informer, spec)
         if not informer.synced:
             self.memory.ended = None
             return self.not_served(template.kind, informer)
-        self.hold(spec)
+        self.hold(deletes=spec.on_delete is OnSourceDelete.DELETE)
         if spec.suspend:
             self.memory.ended = None
             self.report(status.suspended(self.counts(template.kind, informer)))
@@ -234,7 +237,7 @@ class _Reconcile:
         self.memory.ended = ended
         self.memory.attempts.keep({row.name for row in table.desired.values()} | set(world.mine))
         failure, plan = self.write(plan, world, self.writer(template.kind, informer))
-        failure = failure or unstored
+        failure = failure or unstored or self.unseen
         if failure is None and not (self.acted or self.more) and _is_settled(plan):
             self.memory.quiet = self.quiet_now(found, table, world, informer)
         self.next_read(self.pause(plan, poll))
@@ -321,20 +324,8 @@ class _Reconcile:
     def table(self, spec: TenantSourceSpec, template: Compiled, before: Quiet | None) -> Found | None:
         """All rows; None if they are those of the read before. Raises StoreError; then the read was not
         complete."""
-        try:
-            store = self.parts.open_store(self.mr.namespace, spec.source)
-            try:
-                with begun(store, before) as reading:
-                    return None if reading is None else changed(reading, before, spec, template, _in_time)
-            finally:
-                store.close()
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a store raises, nothing follows from the read
-            # A message of anything else may have values of rows.
-            _log.error("cannot read the rows", error=type(error).__name__)
-            message = f"unexpected {type(error).__name__}"
-            raise StoreError(StoreReason.INCOMPLETE, message) from None
+        opened = partial(self.parts.open_store, self.mr.namespace, spec.source)
+        return read_all(opened, before, spec, template, in_time)
 
     def write(self, plan: Plan, world: World, writer: Writer) -> tuple[Failure | None, Plan]:
         """Do what the plan says. Returns why not all of it was done, and the plan with what was refused."""
@@ -352,7 +343,7 @@ class _Reconcile:
         failure: Failure | None = None
         in_a_row = 0
         for action in actions:
-            if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
+            if deadline.remaining() < TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
                 self.more = self.more or in_a_row < _MOST_FAILURES
                 break
             if self.tried_before(action, problems):
@@ -395,7 +386,10 @@ class _Reconcile:
             stored = Managed(self.parts.objects.get(resource_kind(TENANT_SOURCE), self.mr.key))
         except KubeError as error:
             _log.warning("cannot read the TenantSource, so nothing is removed", error=str(error))
-            self.more = not isinstance(error, NotFound)
+            if not isinstance(error, NotFound):
+                # Not at once: a right that is missing would cost a read of all rows each second.
+                message = f"the TenantSource cannot be read, so nothing is removed: {_why(error)}"
+                self.unseen = Failure(SourceSyncedReason.WRITE_FAILED, message)
             return True
         return self.is_another(stored)
 
@@ -441,13 +435,23 @@ class _Reconcile:
             soon=refused is not None and refused.of_all,
         )
 
-    def delete(self, kind: Kind, informer: Informer, spec: TenantSourceSpec) -> Outcome:
-        """The TenantSource is being deleted."""
+    def leave(self) -> Outcome:
+        """The TenantSource is being deleted. What this means is in two fields: it is done, or said, also if
+        others of its fields are invalid."""
         if FINALIZER not in self.mr.finalizers:
             return Outcome(Next.NEVER)
-        if spec.on_delete is OnSourceDelete.ORPHAN or self.parts.kind_leaves():
+        deletes = _deletes(self.mr.spec)
+        if deletes is False or self.parts.kind_leaves():
             self.release()
             return Outcome(Next.NEVER)
+        kind = _kind(self.mr.spec)
+        if deletes is None or kind is None:
+            self.report(status.undeletable(_UNDELETABLE))
+            return Outcome(Next.NEVER, failed=True)
+        return self.delete(kind, self.parts.informers[kind.kind])
+
+    def delete(self, kind: Kind, informer: Informer) -> Outcome:
+        """The objects go with the TenantSource."""
         if not informer.synced:
             return Outcome(Next.AFTER, _NOT_READY)
         mine = self.mine(kind, informer)
@@ -458,7 +462,7 @@ class _Reconcile:
         writer = self.writer(kind, informer)
         in_a_row = 0
         for each in mine.values():
-            if deadline.remaining() < _TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
+            if deadline.remaining() < TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
                 break
             if not self.parts.may_act():
                 raise StandDown("the deletion of an object")
@@ -478,13 +482,12 @@ class _Reconcile:
         self.parts.metrics.wrote(self.mr, Verb.DELETE, refused=refused is not None)
         return refused is None or not refused.of_all
 
-    def hold(self, spec: TenantSourceSpec) -> None:
+    def hold(self, *, deletes: bool) -> None:
         """Have the finalizer if onDelete needs it, and only then."""
-        wanted = spec.on_delete is OnSourceDelete.DELETE
-        if wanted == (FINALIZER in self.mr.finalizers):
+        if deletes == (FINALIZER in self.mr.finalizers):
             return
         others = [each for each in self.mr.finalizers if each != FINALIZER]
-        finalizers = [*others, FINALIZER] if wanted else others
+        finalizers = [*others, FINALIZER] if deletes else others
         self.mr = self.parts.writer.patch_metadata(self.mr, annotations={}, finalizers=finalizers)
 
     def release(self) -> None:
@@ -494,11 +497,10 @@ class _Reconcile:
     # Saying
 
     def invalid(self, message: str) -> Outcome:
-        if self.mr.deleted:
-            # What it would delete cannot be known.
-            if FINALIZER in self.mr.finalizers:
-                self.release()
-            return Outcome(Next.NEVER)
+        deletes = _deletes(self.mr.spec)
+        if deletes is not None:
+            # It may have objects from before, and may be deleted as it is.
+            self.hold(deletes=deletes)
         failure = Failure(SourceSyncedReason.INVALID_SPEC, message)
         self.memory.asked, self.memory.ended = (), None
         self.report(status.failed(failure, None))
@@ -590,13 +592,17 @@ def _is_settled(plan: Plan) -> bool:
     return not plan.waiting and plan.record.empty
 
 
-def _in_time(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows, as long as there is time to follow them."""
-    for number, row in enumerate(rows):
-        if number % _LOOK_AT_CLOCK == 0 and deadline.remaining() < _TIME_TO_REPORT:
-            message = f"the read of {number} rows took too long; raise --timeout"
-            raise StoreError(StoreReason.INCOMPLETE, message)
-        yield row
+def _deletes(spec: Mapping[str, Any]) -> bool | None:
+    """Whether the objects are to go with the TenantSource; None if the spec has another value there."""
+    asked = spec.get("onDelete", OnSourceDelete.ORPHAN.value)
+    return {OnSourceDelete.DELETE.value: True, OnSourceDelete.ORPHAN.value: False}.get(str(asked))
+
+
+def _kind(spec: Mapping[str, Any]) -> Kind | None:
+    """The kind of the objects; None if the spec has no known one."""
+    template = spec.get("template")
+    asked = template.get("kind", TemplateKind.TENANT_CLAIM.value) if isinstance(template, Mapping) else None
+    return next((kind for each, kind in KINDS.items() if each.value == asked), None)
 
 
 def _check_removals(spec: TenantSourceSpec, *, removes: bool) -> None:

@@ -20,9 +20,11 @@ from edgetenants_runtime.managed import Managed, ObjectKey, ResourceKind
 from sources.going import MOST_BYTES, Batch, Record
 from sources.rows import digest_of
 
-__all__ = ["LABEL", "Kept", "Objects", "Records", "lost", "record_name"]
+__all__ = ["LABEL", "Kept", "Objects", "Records", "lost", "record_name", "stored_record"]
 
 JsonObject = dict[str, Any]
+Get = Callable[[ResourceKind, ObjectKey], Mapping[str, Any]]
+"""Reads one object. Raises KubeError."""
 
 _log = structlog.get_logger("edgetenants.sources.records")
 
@@ -97,7 +99,7 @@ class Records:
 
     def take_over(self, source: Managed) -> Kept:
         """The record of a TenantSource, before the first read of this process. Raises KubeError."""
-        version, data = self._read(source)
+        version, data = _read(self._objects.get, self._key(source.key))
         record = _record(source.uid, data) if version else None
         if version and record is None:
             _log.warning(
@@ -120,7 +122,7 @@ class Records:
 
     def _resumed(self, source: Managed, kept: Kept) -> Kept:
         """After a write of which it is not known whether it succeeded: continue, if no one else wrote."""
-        version, data = self._read(source)
+        version, data = _read(self._objects.get, self._key(source.key))
         ours = not version or data.get("writer") == kept.writer or data == kept.data
         record = kept.record if ours else replace(Record.new(), counted=kept.record.counted)
         if not ours:
@@ -130,13 +132,6 @@ class Records:
                 config_map=record_name(source.key),
             )
         return replace(kept, record=record, version=version, stored=None, data=data)
-
-    def _read(self, source: Managed) -> tuple[str, Mapping[str, str]]:
-        try:
-            stored = self._objects.get(CONFIG_MAPS, self._key(source.key))
-        except NotFound:
-            return "", {}
-        return _version(stored), stored.get("data") or {}
 
     def _write(self, source: Managed, kept: Kept, data: Mapping[str, str]) -> JsonObject:
         key = self._key(source.key)
@@ -180,6 +175,15 @@ class Records:
         return ObjectKey(self._namespace, record_name(source))
 
 
+def stored_record(get: Get, namespace: str, source: Managed) -> Record | None:
+    """The record of a TenantSource, for who only looks; None if there is none that counts.
+
+    `namespace` is that of edgetenants-sources. Raises KubeError.
+    """
+    version, data = _read(get, ObjectKey(namespace, record_name(source.key)))
+    return _record(source.uid, data) if version else None
+
+
 def lost(kept: Kept) -> Kept:
     """It is not known what the ConfigMap has."""
     return replace(kept, version=None, stored=None)
@@ -188,6 +192,15 @@ def lost(kept: Kept) -> Kept:
 def record_name(source: ObjectKey) -> str:
     """The name of the ConfigMap with the record of a TenantSource."""
     return f"edgetenants-source-{digest_of([source.namespace, source.name], characters=16)}"
+
+
+def _read(get: Get, key: ObjectKey) -> tuple[str, Mapping[str, str]]:
+    """The version, "" if there is none, and data of a record."""
+    try:
+        stored = get(CONFIG_MAPS, key)
+    except NotFound:
+        return "", {}
+    return _version(stored), stored.get("data") or {}
 
 
 def _version(stored: Mapping[str, Any]) -> str:

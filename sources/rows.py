@@ -37,6 +37,8 @@ class Problem:
     """As shown: cut to a readable length."""
     field: str
     expected: str
+    repeats: bool = False
+    """Another row has the same key, name or domain."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ def read_table(rows: Iterable[Row], template: Compiled, key: str, order: str | N
                 nameless.append(_nameless(row, key))
         elif value in desired or value in problems:
             desired.pop(value, None)
-            problems[value] = Problem(shown(value), f"the column {key}", "a key that no other row has")
+            problems[value] = Problem(
+                shown(value), f"the column {key}", "a key that no other row has", repeats=True
+            )
         else:
             _take(row, value, template, order or key, desired, problems)
             size += _PER_ROW + len(value) + _size(desired.get(value))
@@ -236,10 +240,10 @@ class _Contests:
             other = next(each for each in keys if each != key)
             if key == holder:
                 text = f"no other row with its {noun}: that of {shown(other)} is refused"
-                told.setdefault(key, (Problem(shown(key), what, text), True))
+                told.setdefault(key, (Problem(shown(key), what, text, repeats=True), True))
             else:
                 text = f"a {noun} that no other row has, such as that of {shown(holder or other)}"
-                told[key] = (Problem(shown(key), what, text), False)
+                told[key] = (Problem(shown(key), what, text, repeats=True), False)
 
     def _holds(self, key: str, what: str, value: str) -> bool:
         existing = self._by_key.get(key)

@@ -20,7 +20,17 @@ from sources.objects import CONFIRM
 from sources.plan import Plan
 from sources.rows import Problem, Table
 
-__all__ = ["Counts", "Failure", "Report", "deleting", "failed", "followed", "recounted", "suspended"]
+__all__ = [
+    "Counts",
+    "Failure",
+    "Report",
+    "deleting",
+    "failed",
+    "followed",
+    "recounted",
+    "suspended",
+    "undeletable",
+]
 
 _MOST: Final = 20
 """Rows and names in a status."""
@@ -89,6 +99,11 @@ def deleting(counts: Counts) -> Report:
     return Report((ready,), fields=counts.fields)
 
 
+def undeletable(message: str) -> Report:
+    """It is being deleted, and does not say what is to become of its objects."""
+    return Report((_condition(SourceConditionType.READY, SourceReadyReason.DELETING, False, message),))
+
+
 def _not_read(failure: Failure) -> tuple[Condition, Condition]:
     return (
         _condition(SourceConditionType.READY, SourceReadyReason.NOT_READ, False, failure.message),
@@ -142,7 +157,7 @@ def _fields(table: Table, plan: Plan) -> Mapping[str, Any]:
 
 
 def _problems(table: Table, plan: Plan) -> list[Problem]:
-    """By key; rows without one last."""
+    """All rows that have one, by key; rows without one last."""
     return [*(each for _, each in sorted(plan.problems.items())), *table.nameless]
 
 

@@ -23,7 +23,7 @@ from sources.names import label_value, object_name
 from sources.stores.store import Row, Value
 from sources.stores.values import parsed, row_of
 
-__all__ = ["KINDS", "Compiled", "InvalidRow", "InvalidTemplate", "Rendered", "compile_template"]
+__all__ = ["KINDS", "Compiled", "InvalidRow", "InvalidTemplate", "Rendered", "compile_template", "path_of"]
 
 Location = tuple[str | int, ...]
 
@@ -204,7 +204,7 @@ class Compiled:
         found = errors.findings(_model(self.kind), spec, "spec")
         if found:
             first = found[0]
-            raise InvalidRow(_path(self._shown(first.location)), first.expected)
+            raise InvalidRow(path_of(self.shown(first.location)), first.expected)
         text = json.dumps(spec)
         if len(text) > _LARGEST:
             raise InvalidRow("spec", f"at most {_LARGEST} characters as JSON")
@@ -212,11 +212,11 @@ class Compiled:
             at = next((at for at, value in _values(spec, ()) if _is_long(value)), None)
             if at is not None:
                 raise InvalidRow(
-                    _path(self._shown(at)), "an integer of at most 64 bits, or the number as text"
+                    path_of(self.shown(at)), "an integer of at most 64 bits, or the number as text"
                 )
         return len(text)
 
-    def _shown(self, location: Location) -> Location:
+    def shown(self, location: Location) -> Location:
         """The part of a location that is the template's: names below it may be the row's values."""
         for n in range(1, len(location) + 1):
             if location[:n] in self.holes or location[:n] in self.allowed:
@@ -417,10 +417,11 @@ def _model(kind: Kind) -> type[ApiModel]:
     return kind.spec
 
 
-def _path(location: Location) -> str:
+def path_of(location: Location) -> str:
+    """The path of a field of the spec."""
     return ("spec" + "".join(map(errors.step, location))).removeprefix(".")
 
 
 def _named(field: str | Location) -> str:
     """A path is only made for a message: to make it costs a fifth of a row."""
-    return field if isinstance(field, str) else _path(field)
+    return field if isinstance(field, str) else path_of(field)

@@ -17,12 +17,13 @@ import yaml
 
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.stores.values import (
-    DIGITS,
     FINITE,
     MAX_COLUMNS,
     NAMES,
     REPEATED,
     Unfit,
+    fraction,
+    integer,
     parsed,
     row_of,
 )
@@ -229,13 +230,6 @@ def _scalar(event: Any) -> object:
     return event.value
 
 
-def _integer(digits: str) -> int | Unfit:
-    try:
-        return int(digits)
-    except ValueError:
-        return DIGITS
-
-
 _LINE_END: Final = re.compile("[\n\x85\u2028\u2029]")
 _DIRECTIVE: Final = re.compile("(?:\\A|[\n\x85\u2028\u2029])%")
 """What each one costs grows with their number: 70,000 lines of them would hold the interpreter for seconds.
@@ -248,8 +242,8 @@ _CORE: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
     ("|~|null|Null|NULL", lambda _: None),
     ("true|True|TRUE", lambda _: True),
     ("false|False|FALSE", lambda _: False),
-    (r"[-+]?[0-9]+", _integer),
-    (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", float),
+    (r"[-+]?[0-9]+", integer),
+    (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", fraction),
     (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", lambda _: FINITE),
 )
 

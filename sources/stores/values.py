@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 from typing import Any, Final
@@ -28,6 +28,8 @@ __all__ = [
     "NAMES",
     "REPEATED",
     "Unfit",
+    "fraction",
+    "integer",
     "parsed",
     "row_of",
 ]
@@ -92,12 +94,12 @@ def parsed(text: str | bytes) -> object:
 
 def _parsed(text: str | bytes) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_constant)
+        return json.loads(text, **_EXACT)
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
         # Python's limit of digits.
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_constant, parse_int=_integer)
+        return json.loads(text, **_EXACT, parse_int=integer)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -116,13 +118,28 @@ def _constant(_: str) -> Unfit:
     return FINITE
 
 
-def _integer(digits: str) -> int | Unfit:
+def integer(digits: str) -> int | Unfit:
+    """The number that the digits are."""
     try:
         return int(digits)
     except ValueError:
         return DIGITS
 
 
+def fraction(text: str) -> Decimal | Unfit:
+    """The number with all digits that the text has: a float would round them."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        # The exponent has more digits than a processor's word.
+        return DIGITS
+
+
+_EXACT: Final[Mapping[str, Any]] = {
+    "object_pairs_hook": _distinct,
+    "parse_constant": _constant,
+    "parse_float": fraction,
+}
 _BRACKET: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """A string that does not end, also one that ends in half an escape, goes to the end of the text: from each of
 its quotes, another search would go there too, and hold the interpreter for minutes."""

@@ -7,7 +7,8 @@ Report: {"benchmarks": [the fields of pairs.Comparison], "compositions": [of com
 [of sweep.Sweep], "lives": [of lives.Lives], "onboardings": [of lives.Onboarding], "soaks": [of
 soak.Soak], "configs": [of configs.Held], "providers": [of whole_provider.WholeProvider], "throttled": [of
 throttling.Throttled], "throttled_fleets": [of throttling.ThrottledFleet], "scales": [of scale.Scale],
-"records": [of records.Recorded]}.
+"records": [of records.Recorded], "tables": [of
+tables.Followed]}.
 
 `million` measures nothing: it prints the tables of a million tenants from the figures in million.py.
 """
@@ -30,6 +31,7 @@ from tests.bench import (
     scale,
     soak,
     sweep,
+    tables,
     throttling,
     whole_provider,
 )
@@ -44,8 +46,8 @@ COMPARISONS: dict[str, Callable[[], list[Comparison]]] = {
 COMPOSITION, ROTATION, COLD_START, CROWD = "composition", "rotation", "cold-start", "crowd"
 SWEEP, LIVES, SOAK, CONFIGS = "sweep", "lives", "soak", "configs"
 PROVIDER, THROTTLING, SCALE, MILLION = "provider", "throttling", "scale", "million"
-RECORDS = "records"
-OTHERS = (COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS, RECORDS)
+RECORDS, TABLES = "records", "tables"
+OTHERS = (COMPOSITION, ROTATION, COLD_START, CROWD, SWEEP, LIVES, SOAK, CONFIGS, RECORDS, TABLES)
 ALL = (*COMPARISONS, *OTHERS, PROVIDER, THROTTLING, SCALE, MILLION)
 
 
@@ -65,6 +67,7 @@ def main(names: Sequence[str]) -> None:
     soaked = soak.soaks() if SOAK in chosen else []
     opened = configs.held() if CONFIGS in chosen else []
     made = records.recorded() if RECORDS in chosen else []
+    read = tables.followed() if TABLES in chosen else []
     ran = whole_provider.whole_providers() if PROVIDER in chosen else []
     throttled = throttling.throttled() if THROTTLING in chosen else []
     throttled_fleets = throttling.fleets() if THROTTLING in chosen else []
@@ -83,6 +86,7 @@ def main(names: Sequence[str]) -> None:
         "soaks": [asdict(each) for each in soaked],
         "configs": [asdict(h) for h in opened],
         "records": [asdict(each) for each in made],
+        "tables": [asdict(each) for each in read],
         "providers": [asdict(each) for each in ran],
         "throttled": [asdict(each) for each in throttled],
         "throttled_fleets": [asdict(each) for each in throttled_fleets],
@@ -98,6 +102,7 @@ def main(names: Sequence[str]) -> None:
     show_soaks(soaked)
     show_configs(opened)
     show_records(made)
+    show_tables(read)
     show_providers(ran)
     show_throttled(throttled, throttled_fleets)
     show_scales(scaled)
@@ -190,6 +195,16 @@ def show_records(found: Iterable[records.Recorded]) -> None:
         print(f"  accepted after {r.written_seconds} s, of which Route 53's limit takes {r.least_seconds} s")
         print(f"  on all name servers after {r.seconds} s")
         print(f"  requests {r.requests}, of which {r.throttled} were throttled")
+
+
+def show_tables(found: Iterable[tables.Followed]) -> None:
+    for each in found:
+        print(f"a table of {each.rows} rows in PostgreSQL, followed by a TenantSource")
+        for sync in each.syncs:
+            print(
+                f"  {sync.name}: {sync.seconds} s (CPU {sync.cpu_seconds} s), {sync.writes} writes, peak"
+                f" {sync.peak_mib} MiB"
+            )
 
 
 def show_providers(found: Iterable[whole_provider.WholeProvider]) -> None:

@@ -7,8 +7,97 @@ _OUTPUT = ("unit/cli/test_output.py",)
 _DOCUMENTS = ("unit/cli/test_documents.py",)
 _VALIDATE = ("unit/cli/test_validate.py",)
 _TEAMS = ("unit/cli/test_team_configs.py",)
+_SOURCE = ("unit/cli/test_source.py",)
 
 CLI_CONTRACT = (
+    Mutation(
+        "the preview of a table shows where a value differs below a placeholder",
+        "source/preview.py",
+        "{template.shown(at) for at in differences(",
+        "{at for at in differences(",
+        "names that a customer chose would be in the log of CI",
+        _SOURCE,
+    ),
+    Mutation(
+        "the preview of a table takes objects of others for its own",
+        "source/command.py",
+        "if each.owner == owner}",
+        "if True}",
+        "an object of another would be shown as one that goes",
+        _SOURCE,
+    ),
+    Mutation(
+        "the preview of a table does not read the record",
+        "source/command.py",
+        " if mine and stored is not None else None",
+        " if False else None",
+        "what is removed with the next read would be shown as far away",
+        _SOURCE,
+    ),
+    Mutation(
+        "the preview of a table has a token for an absence that the process has not seen",
+        "source/preview.py",
+        'return plan.removal.token if same else ""',
+        "return plan.removal.token",
+        "people would set a token that confirms nothing",
+        _SOURCE,
+    ),
+    Mutation(
+        "the preview of a table is paced",
+        "source/preview.py",
+        "replace(world, spec=world.spec.model_copy(update=_UNPACED))",
+        "world",
+        "all rows of a bad import but the first would be hidden",
+        _SOURCE,
+    ),
+    Mutation(
+        "the preview of a table ignores the confirmation in the cluster",
+        "source/command.py",
+        "known.annotations.get(CONFIRM)",
+        "source.annotations.get('x')",
+        "what is confirmed would be shown as held",
+        _SOURCE,
+    ),
+    Mutation(
+        "a removal that is held passes in CI",
+        "source/printing.py",
+        "1 if self.preview.held or (",
+        "1 if (",
+        "a table that lost half of its rows would look right",
+        _SOURCE,
+    ),
+    Mutation(
+        "rows that are wrong pass in CI",
+        "source/printing.py",
+        "if self.preview is None or self.preview.invalid:",
+        "if self.preview is None:",
+        "the command would check nothing",
+        _SOURCE,
+    ),
+    Mutation(
+        "rows that cannot be read pass in CI",
+        "source/printing.py",
+        "        if self.failure:\n            return 2\n",
+        "        if self.failure:\n            return 0\n",
+        "a database that is away would look like one without changes",
+        _SOURCE,
+    ),
+    Mutation(
+        "a server that does not answer is asked again",
+        "source/sight.py",
+        "        self._reader, self._why = None, error.message\n",
+        "",
+        "each of many TenantSources would wait for it",
+        _SOURCE,
+    ),
+    Mutation(
+        "a Secret of a file is for all namespaces",
+        "source/sight.py",
+        "self._files.get((kind, key))",
+        "next((v for (k, o), v in self._files.items() if (k, o.name) == (kind, key.name)), None)",
+        "a TenantSource would use the password of another namespace",
+        _SOURCE,
+    ),
     Mutation(
         "any text of a status is a name to paste",
         "dns_records.py",

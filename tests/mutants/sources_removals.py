@@ -328,6 +328,14 @@ REMOVING = (
         REMOVALS,
     ),
     Mutation(
+        "a source that cannot be read itself is read at once again",
+        "reconciler.py",
+        "                self.unseen = Failure(SourceSyncedReason.WRITE_FAILED, message)\n",
+        "                self.more = True\n",
+        "a right that is missing would cost a read of all rows each second",
+        REMOVALS,
+    ),
+    Mutation(
         "the record is written with each read",
         "records.py",
         "        if kept.is_stored and not (grown and not record.empty):\n",

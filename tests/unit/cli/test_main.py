@@ -16,13 +16,20 @@ from cli.commands.render import render
 from cli.main import cli
 from function import offline
 
-COMMANDS = ["demo", "dns", "import", "plan", "render", "sandbox", "validate"]
+COMMANDS = ["demo", "dns", "import", "plan", "render", "sandbox", "source", "validate"]
 HEAVY = ("boto3", "botocore", "pydantic", "kubernetes", "grpc", "structlog")
 
 
 @pytest.mark.parametrize(
     "asked",
-    [["--version"], ["-h"], ["--help"], *([name, "-h"] for name in COMMANDS), ["sandbox", "up", "-h"]],
+    [
+        ["--version"],
+        ["-h"],
+        ["--help"],
+        *([name, "-h"] for name in COMMANDS),
+        ["sandbox", "up", "-h"],
+        ["source", "check", "-h"],
+    ],
     ids=" ".join,
 )
 def test_help_imports_nothing_that_a_command_runs(asked: list[str]) -> None:
@@ -60,7 +67,9 @@ def test_commands_and_options_are_completed() -> None:
     assert "--output" in [each.value for each in completing.get_completions(["plan"], "--")]
 
 
-@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["sandbox", "up"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [[], *([name] for name in COMMANDS), ["sandbox", "up"], ["source", "preview"]], ids=" ".join
+)
 def test_completing_a_command_imports_nothing_that_it_runs(words: list[str]) -> None:
     code = (
         "import sys\nfrom click.shell_completion import ShellComplete\nfrom cli.main import cli\n"

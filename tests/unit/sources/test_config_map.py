@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from decimal import Decimal
 
 import pytest
 
 from sources.stores import config_map, values
 from sources.stores.config_map import TextStore
 from sources.stores.store import StoreError, StoreReason
+from sources.stores.values import row_of
 
 CANARY = "canary-of-a-row"
 
@@ -69,11 +71,29 @@ def test_what_is_unclear_is_refused_with_its_place(form, text, place):
     assert CANARY not in f"{caught.value} {caught.value.__cause__}"
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), Decimal("NaN")])
+def test_a_number_of_a_database_that_is_not_finite_concerns_its_own_row_only(value):
+    found = row_of([("key", "a"), ("n", value)], "row 1")
+    assert (found.columns, found.unfit) == ({"key": "a"}, {"n": "a finite number"})
+
+
+@pytest.mark.parametrize("form", ["jsonl", "yaml"])
+def test_a_number_keeps_its_value(form):
+    written = "[0.1, -2.50, 1e3, 1.0, 9007199254740993.0]"
+    texts = {"jsonl": f'{{"n": {written}}}', "yaml": f"- n: {written}"}
+    with TextStore(texts[form], form).read() as reading:
+        [found] = reading
+    assert found.columns == {"n": [0.1, -2.5, 1000, 1, 9007199254740993]}
+
+
 @pytest.mark.parametrize(
     ("form", "value", "expected"),
     [
         ("jsonl", "NaN", "a finite number"),
-        ("jsonl", "1e999", "a finite number"),
+        ("jsonl", "1e999", "a number with fewer digits, or the number as text"),
+        ("jsonl", "0.1234567890123456789", "a number with fewer digits, or the number as text"),
+        ("jsonl", "9007199254740993.5", "a number with fewer digits, or the number as text"),
+        ("jsonl", "1e99999999999999999999", "a number with fewer digits, or the number as text"),
         ("jsonl", "9" * 5000, "a number with fewer digits, or the number as text"),
         ("jsonl", "[" * 20 + "]" * 20, "lists and objects that are nested at most 16 deep"),
         (
@@ -84,6 +104,8 @@ def test_what_is_unclear_is_refused_with_its_place(form, text, place):
         ("jsonl", '{"x": 1, "x": 2}', "names that are not repeated"),
         ("jsonl", '"\\ud83d"', "text of whole Unicode characters"),
         ("yaml", ".nan", "a finite number"),
+        ("yaml", "0.1234567890123456789", "a number with fewer digits, or the number as text"),
+        ("yaml", "1e99999999999999999999", "a number with fewer digits, or the number as text"),
         ("yaml", "9" * 5000, "a number with fewer digits, or the number as text"),
         ("yaml", "[" * 20 + "]" * 20, "lists and objects that are nested at most 16 deep"),
         ("yaml", "{1: x}", "names that are text"),

@@ -12,7 +12,7 @@ from edgetenants_runtime.managed import Managed, ObjectKey
 from edgetenants_runtime.reconcile.steps import Next
 from sources.reconciler import FINALIZER
 from sources.stores.store import Row, StoreError, StoreReason
-from tests.unit.sources.tables import CLAIMS, KEY, NAMESPACE, SOURCES, Scene, row
+from tests.unit.sources.tables import CLAIMS, KEY, NAMESPACE, SOURCES, SPEC, Scene, row
 
 
 def claim(name: str, **metadata: Any) -> dict[str, Any]:
@@ -525,6 +525,12 @@ def deleted(scene: Scene) -> None:
     scene.server.touch(SOURCES, KEY)
 
 
+def hold(scene: Scene) -> None:
+    stored = scene.server.find(SOURCES, KEY) or {}
+    stored["metadata"]["finalizers"] = [FINALIZER]
+    scene.server.put(SOURCES, stored)
+
+
 def test_a_source_that_is_deleted_leaves_its_objects() -> None:
     scene = Scene(row("a"))
     scene.look()
@@ -543,6 +549,58 @@ def test_a_source_that_is_deleted_takes_its_objects_along_if_asked() -> None:
     scene.look()
     scene.look()
     assert names(scene) == ["theirs"]
+    assert scene.server.find(SOURCES, KEY) is None
+
+
+INVALID: dict[str, dict[str, Any]] = {
+    "another field": {"pollInterval": "soon"},
+    "the template": {"template": {"name": "fixed", "spec": {"domains": ["{domain}"]}}},
+    "a field that does not exist": {"nope": 1},
+}
+
+
+@pytest.mark.parametrize("what", [*INVALID, "removals without the flag"])
+def test_a_source_with_an_invalid_spec_takes_its_objects_along_if_asked(what: str) -> None:
+    scene = Scene(row("a"))
+    scene.look()
+    if what in INVALID:
+        scene.put_source(onDelete="Delete", **INVALID[what])
+    else:
+        scene.put_source(onDelete="Delete", whenGone="Delete")
+        scene.removes = False
+        scene.restart()
+    scene.look()
+    assert scene.reason("Synced") == "InvalidSpec"
+    assert (scene.server.find(SOURCES, KEY) or {})["metadata"]["finalizers"] == [FINALIZER]
+    deleted(scene)
+    scene.look()
+    scene.look()
+    assert names(scene) == []
+    assert scene.server.find(SOURCES, KEY) is None
+
+
+@pytest.mark.parametrize("spec", [{"onDelete": "delete"}, {"template": {**SPEC["template"], "kind": "X"}}])
+def test_a_source_that_does_not_say_which_objects_to_delete_stays_and_says_so(spec: dict[str, Any]) -> None:
+    scene = Scene(row("a"), onDelete="Delete")
+    scene.look()
+    scene.put_source(**{"onDelete": "Delete", **spec})
+    hold(scene)
+    deleted(scene)
+    scene.look()
+    assert names(scene) == ["a"]
+    assert (scene.server.find(SOURCES, KEY) or {})["metadata"]["finalizers"] == [FINALIZER]
+    assert scene.reason("Ready") == "Deleting"
+    assert "set onDelete to Orphan" in scene.message("Ready")
+
+
+def test_an_invalid_spec_that_no_longer_asks_to_delete_leaves_the_objects() -> None:
+    scene = Scene(row("a"), onDelete="Delete")
+    scene.look()
+    scene.put_source(pollInterval="soon")
+    hold(scene)
+    deleted(scene)
+    scene.look()
+    assert names(scene) == ["a"]
     assert scene.server.find(SOURCES, KEY) is None
 
 
@@ -599,3 +657,28 @@ def test_nothing_is_read_before_the_objects_are_known() -> None:
     assert outcome is not None
     assert outcome.next is Next.AFTER
     assert scene.store.reads == 0
+
+
+def labels(scene: Scene) -> set[tuple[str, ...]]:
+    metrics = scene.reconciler._parts.metrics
+    counters = (metrics._reads, metrics._writes)
+    families = [*metrics.collect(), *(family for each in counters for family in each.collect())]
+    return {tuple(sample.labels.values()) for family in families for sample in family.samples}
+
+
+def test_a_source_that_is_gone_has_no_metrics() -> None:
+    scene = Scene(row("a"))
+    scene.look()
+    assert ("shop", "customers", "complete") in labels(scene)
+    assert ("shop", "customers", "create", "written") in labels(scene)
+    scene.reconciler.forget("uid-source")
+    assert labels(scene) == set()
+
+
+def test_the_metrics_of_a_source_stay_when_an_earlier_one_of_its_name_goes() -> None:
+    scene = Scene(row("a"))
+    scene.look()
+    scene.recreate_source()
+    scene.look()
+    scene.reconciler.forget("uid-source")
+    assert ("shop", "customers", "complete") in labels(scene)

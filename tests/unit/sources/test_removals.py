@@ -15,7 +15,7 @@ from edgetenants_runtime.managed import ObjectKey
 from sources.objects import GONE
 from sources.rows import digest_of
 from sources.stores.store import Row
-from tests.unit.sources.tables import CLAIMS, NAMESPACE, SPEC, FakeStore, Scene, row
+from tests.unit.sources.tables import CLAIMS, NAMESPACE, SOURCES, SPEC, FakeStore, Scene, row
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -777,3 +777,29 @@ def test_a_row_that_was_back_while_the_record_was_not_read_begins_its_grace_agai
     assert names(scene) == ["a", "b"]
     looks(scene, 45 * 60)
     assert names(scene) == ["a"]
+
+
+@pytest.mark.parametrize("code", [403, 500])
+def test_a_source_that_cannot_be_read_is_read_no_more_often(code: int) -> None:
+    scene, rows = made("a", "b", after="0s")
+    get = scene.server.get
+
+    def refuse(kind: Any, key: ObjectKey) -> dict[str, Any]:
+        if kind == SOURCES:
+            error = Forbidden if code == 403 else KubeError
+            raise error(Operation("get", kind, "", key.name, key.namespace), code, "no")
+        return get(kind, key)
+
+    scene.server.get = refuse  # type: ignore[method-assign]
+    scene.store.rows = [rows["a"]]
+    for _ in range(5):
+        outcome = scene.look()
+        assert outcome is not None
+        assert outcome.seconds == 60.0
+    assert names(scene) == ["a", "b"]
+    assert scene.reason("Synced") == "WriteFailed"
+    assert "the TenantSource cannot be read, so nothing is removed" in scene.message("Synced")
+    scene.server.get = get  # type: ignore[method-assign]
+    scene.look()
+    assert names(scene) == ["a"]
+    assert scene.reason("Synced") == "Synced"
