@@ -123,8 +123,10 @@ class TenantReadyReason(StrEnum):
     than that of the credentials, the provider may have lost its installation id, a restored backup had the
     owner reference of an object that does not exist, the kind's CRD is itself being deleted, or the provider
     runs with --hold-deletions. To proceed, set the annotation or the field shown in the message; this does
-    not clear without action. On a new resource: the resource that had the tenant before is being deleted, and
-    its deletion is held or paused; resume it if it is paused."""
+    not clear without action. Or the tenant is gone, and DNS records that the resource made lead to another
+    tenant, which does not manage them; this clears when it does, or no tenant has the domain. On a new
+    resource: the resource that had the tenant before is being deleted, and its deletion is held or paused;
+    resume it if it is paused."""
     RECREATION_HELD = "RecreationHeld"
     """The tenant or connection group is gone from AWS, and its recreation is on hold: for one poll interval,
     in which the provider checks the others first, and then only while too many of the account's are gone at

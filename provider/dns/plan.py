@@ -72,6 +72,8 @@ class Step:
     """With DUE only."""
     corrects: bool = False
     """The records were made before, and are not as wanted any more."""
+    is_marked: bool = False
+    """The mark in the zone names this very resource."""
 
 
 def gave_nothing(_: Owner) -> bool:
@@ -110,7 +112,7 @@ def settle(
     if present is None:
         return _without_mark(wanted, mark, there, missing, wrong, take_over=take_over)
     if any(not _may_delete(each) for each in wrong):
-        return Step(wanted.domain, Standing.TAKEN, wrong)
+        return Step(wanted.domain, Standing.TAKEN, wrong, is_marked=marks[0].leads_as(mark))
     return _with_mark(wanted, mark, marks, missing, wrong)
 
 
@@ -181,14 +183,15 @@ def _with_mark(
 ) -> Step:
     marked = marks[0].leads_as(mark)
     if marked and not missing and not wrong:
-        return Step(wanted.domain, Standing.OURS)
+        return Step(wanted.domain, Standing.OURS, is_marked=True)
     change = Change(
         wanted.domain,
         deletes=wrong if marked else (*wrong, *marks),
         creates=missing if marked else (*missing, mark),
         keeps=marks if marked else (),
     )
-    return Step(wanted.domain, Standing.DUE, wrong, change, corrects=bool(missing or wrong))
+    corrects = bool(missing or wrong)
+    return Step(wanted.domain, Standing.DUE, wrong, change, corrects=corrects, is_marked=marked)
 
 
 def _names(wanted: Wanted) -> list[str]:

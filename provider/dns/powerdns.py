@@ -18,6 +18,8 @@ from __future__ import annotations
 import json
 import re
 import ssl
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +31,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from urllib3.exceptions import TimeoutError as TimedOut
 
 from edgetenants_runtime import deadline
+from edgetenants_runtime.clock import Clock, SystemClock
 from provider.dns import bounded_http
 from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.expectations import differs_after, differs_before
@@ -48,6 +51,12 @@ _MOST_BYTES: Final = 1024 * 1024
 _WORDS: Final = 300
 """Characters of PowerDNS's words in a message."""
 _MOST_LABELS: Final = 128
+_MOST_ASKED: Final = 6
+"""Names for which one look-up of a zone asks."""
+_GO_ON: Final = 1.0
+"""Seconds until a look-up that was not finished goes on."""
+_WITHOUT_SECONDS: Final = 60.0
+_MOST_WITHOUT: Final = 5000
 _WRITABLE: Final = frozenset({"native", "master", "primary", "producer"})
 """Kinds of zones. Others get their records from another server."""
 _FAILURES: Final = {
@@ -79,11 +88,38 @@ class Api:
     """The server's id in the API; PowerDNS has only this one."""
 
 
+class _NoZones:
+    """Names of which there was no zone in the last minute. Those of the domains above are asked for with each
+    domain. Thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def has(self, name: str) -> bool:
+        with self._lock:
+            return self._clock.now() < self._until.get(name, float("-inf"))
+
+    def note(self, name: str) -> None:
+        with self._lock:
+            self._until.pop(name, None)
+            self._until[name] = self._clock.now() + _WITHOUT_SECONDS
+            while len(self._until) > _MOST_WITHOUT:
+                self._until.popitem(last=False)
+
+
 class PowerDnsStore:
     """One PowerDNS API. Thread-safe."""
 
     def __init__(
-        self, api: Api, *, zones: Sequence[str] = (), authorities: str | None = None, has_alias: bool = True
+        self,
+        api: Api,
+        *,
+        zones: Sequence[str] = (),
+        authorities: str | None = None,
+        has_alias: bool = True,
+        clock: Clock | None = None,
     ) -> None:
         """Connects to nothing yet.
 
@@ -92,6 +128,7 @@ class PowerDnsStore:
             zones: names of the zones that the provider may write to; empty for all primary zones.
             authorities: certificates of authorities for https, in PEM; None for those of the system.
             has_alias: whether the server answers records of type ALIAS.
+            clock: for how long it is remembered that there is no zone of a name; None for the system's.
 
         Raises:
             ValueError: the authorities are no certificates.
@@ -100,19 +137,31 @@ class PowerDnsStore:
         self._key = api.key
         self._zones = frozenset(map(normal, zones))
         self._has_alias = has_alias
+        self._without = _NoZones(clock or SystemClock())
         tls: dict[str, Any] = {} if authorities is None else {"ssl_context": _context(authorities)}
         self._http = bounded_http.manager(_CONNECTIONS, **tls)
 
     def zone_of(self, domain: str) -> Zone | None:
-        """Return the zone with the longest name, asking for each name from the domain upwards."""
+        """Return the zone with the longest name, asking for each name from the domain upwards, but for a few
+        in one call: the next one goes on.
+
+        Raises:
+            DnsError: also with LATER, while there are more names to ask for.
+        """
         labels = domain.removeprefix("*.").split(".")[:_MOST_LABELS]
-        for first in range(len(labels)):
-            name = ".".join(labels[first:])
-            if self._zones and name not in self._zones:
+        names = (".".join(labels[first:]) for first in range(len(labels)))
+        asked = 0
+        for name in names:
+            if (self._zones and name not in self._zones) or self._without.has(name):
                 continue
+            if asked >= _MOST_ASKED:
+                words = f"{self}: look for the zone of {domain}: there are more names to ask for"
+                raise DnsError(Failure.LATER, words, after=_GO_ON)
+            asked += 1
             if found := self._zone(name):
                 # Below a zone that this server only copies, its own records are not served either.
                 return found[0] if found[1] else None
+            self._without.note(name)
         return None
 
     def read(self, zone: Zone, names: Iterable[str], *, fresh: bool = False) -> Found:  # noqa: ARG002

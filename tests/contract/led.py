@@ -124,6 +124,11 @@ class Led(Reconciled):
         self.accounts = Accounts(self.aws.clock)
         super().restart()
 
+    def join(self, other: Led) -> None:
+        """Both are of one process."""
+        self.accounts = other.accounts
+        super().restart()
+
     def pass_time(self, seconds: float) -> None:
         """Time passes for the provider and in AWS."""
         self.aws.clock.advance(seconds)

@@ -453,22 +453,6 @@ _OF_ORDER: tuple[Mutation, ...] = (
         ("contract/test_records_hostile.py",),
     ),
     Mutation(
-        "what is left over is not removed",
-        "cloudfront/dns/work.py",
-        "        return frozenset(each for each in left if not (is_gone(each) or self.listed(each)))\n",
-        "        return frozenset()\n",
-        "a record leads to CloudFront for a domain that no tenant has",
-        ("contract/test_records_hostile.py",),
-    ),
-    Mutation(
-        "a left-over name of another tenant is removed",
-        "cloudfront/dns/work.py",
-        "        free = [each for each in left if self._is_left(each) and not has_tenant(each)]\n",
-        "        free = [each for each in left if self._is_left(each)]\n",
-        "visitors of a live tenant find no record",
-        ("contract/test_records_hostile.py",),
-    ),
-    Mutation(
         "records go with a resource only if AWS has a tenant",
         "cloudfront/clients/tenant.py",
         "        if not leaving.deletes(mr):\n            return\n",
@@ -479,8 +463,8 @@ _OF_ORDER: tuple[Mutation, ...] = (
     Mutation(
         "a view of before decides that no record is left",
         "cloudfront/dns/work.py",
-        "        for fresh in (False,) if gone else (False, True):\n",
-        "        for fresh in (False,):\n",
+        "        for fresh in (True,) if again else (False,) if gone else (False, True):\n",
+        "        for fresh in (True,) if again else (False,):\n",
         "a record that another process made stays when the tenant goes",
         ("contract/test_records_hostile.py",),
     ),

@@ -30,6 +30,7 @@ from tests.mutants.provider_leftovers import FUNCTION_LEFTOVERS, PROVIDER_LEFTOV
 from tests.mutants.provider_losses import PROVIDER_LOSSES
 from tests.mutants.provider_memory import PROVIDER_MEMORY
 from tests.mutants.provider_messages import PROVIDER_MESSAGES
+from tests.mutants.provider_moved_records import PROVIDER_MOVED_RECORDS
 from tests.mutants.provider_owner_proof import PROVIDER_OWNER_PROOF
 from tests.mutants.provider_ownership import PROVIDER_OWNERSHIP
 from tests.mutants.provider_parts import PROVIDER_PARTS
@@ -121,6 +122,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_LEFTOVERS,
             *PROVIDER_LOSSES,
             *PROVIDER_MEMORY,
+            *PROVIDER_MOVED_RECORDS,
             *PROVIDER_MESSAGES,
             *PROVIDER_OWNER_PROOF,
             *PROVIDER_OWNERSHIP,

@@ -194,6 +194,7 @@ class DnsServers:
                 zones=said.zones or (),
                 authorities=said.ca_certificates,
                 has_alias=said.apex_alias,
+                clock=self._clock,
             )
         except ValueError as error:
             raise ExternalError(f"{field}.caCertificates: {error}", retry=Retry.poll()) from error

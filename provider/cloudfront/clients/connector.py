@@ -210,7 +210,7 @@ class _Connector:
     def _gave(self, mr: Managed, owner: Owner) -> bool:
         """Whether the resource that made records, as their mark says, agrees to give its domains."""
         return any(
-            moves.gives(each, mr) and self._owner(each) == owner and not self._hold(each)
+            moves.gives_records(each, mr) and self._owner(each) == owner and not self._hold(each)
             for each in self._everyone()
         )
 

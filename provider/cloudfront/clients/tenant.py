@@ -36,7 +36,9 @@ from provider.cloudfront.checks.refusals import Checks
 from provider.cloudfront.clients import held_deletion
 from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
+from provider.cloudfront.dns import look as looks
 from provider.cloudfront.dns import successors
+from provider.cloudfront.dns.left import Holder, LeftRecords
 from provider.cloudfront.dns.work import TenantRecords
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
@@ -118,6 +120,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         """As below."""
         self._records: TenantRecords | None = None
         """Of the resource that this client is for."""
+        self._left: LeftRecords | None = None
+        """As above."""
         self._only_records = False
         """The observed tenant is as desired, and its records are not."""
 
@@ -150,9 +154,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if not isinstance(seen.state, Assessment) or mr.deleted or self._policy.frozen:
             return seen
         records, tenant = self._records_of(mr), seen.state.seen
-        later = records.last.later
+        later = min(filter(None, (records.last.later, self._left_of(mr).again)), default=None)
         due = records.to_write(tenant.domains.keys(), tenant.active_domains) if judgement.updates(mr) else ()
-        left = records.left_over(_own_domains(seen.state)) if judgement.updates(mr) else frozenset()
+        left = self._left_of(mr).free if judgement.updates(mr) and not records.access.frozen else set()
         self._only_records = bool(due or left) and seen.up_to_date
         if due or left:
             more = (FieldDiff(f"dns.{each}", "none", "records to CloudFront") for each in sorted(left))
@@ -160,6 +164,16 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         if later is not None:
             seen = replace(seen, poll_after=min(later, seen.poll_after or later))
         return seen
+
+    def _left_of(self, mr: Managed) -> LeftRecords:
+        if self._left is None:
+            self._left = LeftRecords(
+                self._records_of(mr),
+                partial(self._holder, mr),
+                self._memory.clock.now,
+                self._memory.left_behind,
+            )
+        return self._left
 
     def _proofs_of(self, mr: Managed) -> TenantProofs:
         if self._proofs is None:
@@ -173,18 +187,21 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
                 self._deps.records,
                 DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
                 succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
-                listed=partial(successors.lists, mr, self._cluster.everyone),
             )
         return self._records
 
-    def _has_tenant(self, mr: Managed, domain: str) -> bool:
-        """Whether a tenant has a domain, or may have it: the provider may not ask."""
+    def _holder(self, mr: Managed, domain: str) -> Holder | None:
+        """Who has a domain, as AWS says now; None if no tenant of the account has it."""
         try:
-            return self._cloudfront.tenant_of_domain(domain) is not None
+            tenant = self._cloudfront.tenant_of_domain(domain)
         except AwsError as error:
             if error.not_permitted:
-                return True
+                return Holder("the provider may not ask AWS whether another tenant")
             raise self._explained(mr, error, f"find who has {domain}") from error
+        if tenant is None:
+            return None
+        there = successors.with_tenant(mr, self._cluster.everyone, tenant.id)
+        return Holder(f"{there.kind} {there.name}", tenant.id) if there else Holder("another tenant")
 
     def _was_read(self, seen: Observation) -> bool:
         """Whether an update may follow, which sends the ETag: this process has read what it changes. A new
@@ -225,9 +242,15 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         asked = self._asked(mr, desired.from_for_provider, str(mr.external_name))
         group = self._dns.group(mr, asked.connection_group_id) if asked.domains else group_look.UNKNOWN
         proofs = self._look_for_proofs(mr, asked.domains or frozenset(), deep=True)
-        wanted = dns_instructions.records(asked.domains or (), group.endpoint) if group.endpoint else ()
-        records = self._dns.of_absent(mr, wanted)
-        where = Dns(group.endpoint, records.state, records.found, unseen=unseen(group), proofs=proofs)
+        records = self._dns.of_absent(mr, self._wanted(mr, asked.domains or (), group.endpoint))
+        where = Dns(
+            group.endpoint,
+            records.state,
+            records.found,
+            unseen=unseen(group),
+            proofs=proofs,
+            leaving=self._left_behind(mr, asked.domains or frozenset()),
+        )
         dns = self._seen_by_dns(mr, where, asked.domains or ())
         return Observation(
             exists=False,
@@ -343,7 +366,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         seen = state.seen
         group = self._dns.group(mr, seen.connection_group_id)
         domains = state.asked.domains or seen.domains.keys()
-        wanted = dns_instructions.records(domains, group.endpoint) if group.endpoint else ()
+        wanted = self._wanted(mr, domains, group.endpoint, seen.domains.keys())
         records = self._dns.records(mr, seen, wanted, moving=moving)
         proofs = self._proofs_of(mr).instructions(domains)
         # As long as it has them, its deletion and each update wait for their records.
@@ -353,9 +376,9 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             records.state,
             records.found,
             group,
-            unseen(group, records),
+            " ".join(filter(None, (*self._memory.left_behind.of(seen.id), unseen(group, records)))),
             proofs=proofs,
-            leaving=leaving,
+            leaving=(*leaving, *self._left_behind(mr, set(domains) | seen.domains.keys())),
         )
         return self._seen_by_dns(mr, where, domains, seen.domains.keys(), fresh=records.fresh)
 
@@ -368,28 +391,46 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         *,
         fresh: bool = False,
     ) -> Dns:
-        """Add what the zones have, if the provider manages the records. `has` are the domains of the tenant.
-        `fresh`: CloudFront has just said how it sees them."""
+        """Add what the last look at the zones found, if the provider manages the records. `has` are the
+        domains of the tenant. `fresh`: CloudFront has just said how it sees them."""
         records = self._records_of(mr)
         if not records.asked:
             return where
-        look = records.look(domains, where.endpoint, has)
+        look = records.last
         if fresh and where.endpoint:
             records.heard(where.state, where.endpoint)
             look = records.look(domains, where.endpoint, has)
-        return replace(where, look=look, stored=mr.status, ready=records.condition(where.unseen))
+        told = " ".join(filter(None, (self._left_of(mr).words(), where.unseen)))
+        return replace(where, look=look, stored=mr.status, ready=records.condition(told))
+
+    def _wanted(
+        self, mr: Managed, domains: Iterable[str], endpoint: str | None, has: Collection[str] = ()
+    ) -> tuple[DnsInstruction, ...]:
+        """The records of domains. If the provider manages them, the zones say which domains are an apex."""
+        if endpoint is None:
+            return ()
+        records, domains = self._records_of(mr), tuple(domains)
+        if not records.asked:
+            return dns_instructions.records(domains, endpoint)
+        is_apex = looks.apexes(records.look(domains, endpoint, has), mr.status)
+        return dns_instructions.records(domains, endpoint, is_apex=is_apex)
+
+    def _left_behind(self, mr: Managed, own: Collection[str]) -> tuple[DnsInstruction, ...]:
+        """The records that the resource made of other domains than its own, for the status."""
+        left = self._left_of(mr)
+        left.look(own)
+        return dns_instructions.stored_of(mr.status, left.remembered)
 
     # Create.
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """See Skeleton."""
-        with _nothing_to_validate(seen, self._proofs_of(mr)):
+        with _nothing_to_validate(seen, self._proofs_of(mr), self._records_of(mr), self._left_of(mr)):
             return super().create(mr, seen)
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked, self._proofs_of(mr).check)
-        own = asked.domains or frozenset()
-        self._records_of(mr).release_left_over(own, partial(self._has_tenant, mr))
+        self._left_of(mr).release()
         # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
         self._lead(mr, replace(asked, domains=own), asked.certificate_request)
@@ -462,7 +503,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         # The records came first and the creation failed, or someone deleted the tenant in AWS.
         if not leaving.deletes(mr):
             return
-        self._records_of(mr).release_without_tenant(map(str, mr.for_provider.get("domains") or ()))
+        self._left_of(mr).release_at_end(map(str, mr.for_provider.get("domains") or ()))
 
     def _held_deletion(self, mr: Managed, looked: Looked[ObservedTenant], held: NotYet) -> NotYet:
         return self._hold.follow(mr, looked, held)
@@ -485,7 +526,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         """See Skeleton. The DNS records are written once the tenant is as desired."""
         if self._only_records:
             return self._write_records(mr, seen)
-        with _nothing_to_validate(seen, self._proofs_of(mr)):
+        with _nothing_to_validate(seen, self._proofs_of(mr), self._records_of(mr), self._left_of(mr)):
             return super().update(mr, seen)
 
     def _write_records(self, mr: Managed, seen: Observation) -> Change:
@@ -494,7 +535,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         records, tenant = self._records_of(mr), state.seen
         due = records.to_write(tenant.domains.keys(), tenant.active_domains)
         message = records.write(due) if due else ""
-        records.release_left_over(_own_domains(state), partial(self._has_tenant, mr))
+        self._left_of(mr).release()
         shown = self._shown(mr, state, served=was_ready(mr))
         return Change(
             conditions=shown.conditions, status=shown.status, requeue_after=LOOK_AGAIN, message=message
@@ -622,7 +663,9 @@ def _tells(refusal: ExternalError | NotYet, reasons: Container[str]) -> bool:
 
 
 @contextmanager
-def _nothing_to_validate(seen: Observation, proofs: TenantProofs) -> Iterator[None]:
+def _nothing_to_validate(
+    seen: Observation, proofs: TenantProofs, records: TenantRecords, left: LeftRecords
+) -> Iterator[None]:
     """If the block raises a domain conflict, its status has no instructions for domains that the tenant does
     not have: the records would validate nothing while another tenant has the domain."""
     try:
@@ -633,7 +676,13 @@ def _nothing_to_validate(seen: Observation, proofs: TenantProofs) -> Iterator[No
         state: Assessment | None = seen.state
         told, has = seen.status.get("dnsInstructions") or (), state.seen.domains if state else {}
         proven = proofs.keys(has)
-        kept = [each for each in told if dns_instructions.belongs(each, has, proven)]
+        # The status remembers which records the provider made, also of domains that moved elsewhere.
+        had = records.last.made | left.remembered
+        kept = [
+            each
+            for each in told
+            if dns_instructions.belongs(each, has, proven) or dns_instructions.belongs(each, had, ())
+        ]
         later = (conditions.certificate_after_conflict(),) if _is_to_request(seen) else ()
         raise refusal.but(
             conditions=(*refusal.conditions, *later), status={"dnsInstructions": kept or None}

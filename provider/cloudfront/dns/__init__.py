@@ -4,4 +4,5 @@ access      the DNS service of one resource, as its provider config names it
 look        what its zones have for each domain
 conditions  DNSReady, from a look
 work        writes and removes records, in an order that leaves every domain served
+left        the records of domains that moved to other tenants
 """

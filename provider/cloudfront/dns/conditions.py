@@ -12,7 +12,7 @@ from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.dns.look import DomainLook, Look
 from provider.dns.plan import Standing
 
-__all__ = ["CONFIRM", "IF_SILENT", "IF_UNREACHABLE", "condition", "dns_ready", "of_problem"]
+__all__ = ["CONFIRM", "HAND_OVER", "IF_SILENT", "IF_UNREACHABLE", "condition", "dns_ready", "of_problem"]
 
 CONFIRM: Final = "edgetenants.io/confirm"
 """The annotation of a confirmation, as in safety/guards.py."""
@@ -27,6 +27,11 @@ IF_UNREACHABLE: Final = (
     "it"
 )
 """What to do about a service that does not answer."""
+HAND_OVER: Final = (
+    "To hand the records over, give the resource that has the domain the same spec.forProvider.dns. If it is "
+    "in another namespace, keep the annotations of the move until its DNSReady is True."
+)
+"""What to do about records that lead to the tenant of another resource."""
 _NO_ACTION: Final = "No action is needed."
 
 

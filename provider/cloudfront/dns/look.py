@@ -104,6 +104,11 @@ class Look:
         return self.domains.get(domain) or DomainLook(domain)
 
     @property
+    def made(self) -> frozenset[str]:
+        """The domains whose zone has the mark of this resource."""
+        return frozenset(each.domain for each in self.domains.values() if each.step and each.step.is_marked)
+
+    @property
     def later(self) -> float | None:
         """Seconds until the provider reads them again, if something was not known or is not served."""
         waits = [each.later for each in self.domains.values() if each.later is not None]

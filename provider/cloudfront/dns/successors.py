@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.ownership import judgement
-from provider.cloudfront.state import observed
 from provider.cloudfront.state.identity import namespace_of
 
-__all__ = ["lists", "takes_over"]
+__all__ = ["takes_over", "with_tenant"]
 
 
 def takes_over(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: str) -> bool:
@@ -24,22 +23,21 @@ def takes_over(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: s
     return any(_lists(mr, other, domain) for other in everyone())
 
 
-def lists(mr: Managed, everyone: Callable[[], Iterable[Managed]], domain: str) -> bool:
-    """Whether any other resource lists a domain, or has it by its status.
+def with_tenant(mr: Managed, everyone: Callable[[], Iterable[Managed]], id_: str) -> Managed | None:
+    """Return the resource of the namespace that has a tenant by its status; None if there is none. Only for
+    messages, as users may write a status.
 
     Args:
-        mr: the managed resource that does not have the domain.
+        mr: the managed resource whose users read them.
         everyone: the managed resources of all kinds.
-        domain: the domain.
+        id_: the id of the tenant.
     """
-    return any(
-        other.uid != mr.uid
-        and (
-            domain in (other.for_provider.get("domains") or ())
-            or domain in observed.domains_in(other.at_provider)
-        )
-        for other in everyone()
+    there = (
+        each
+        for each in everyone()
+        if each.at_provider.get("id") == id_ and namespace_of(each) == namespace_of(mr)
     )
+    return next(there, None)
 
 
 def _lists(mr: Managed, other: Managed, domain: str) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import structlog
@@ -49,7 +49,7 @@ from provider.dns.store import (
     write_all,
 )
 
-__all__ = ["TenantRecords"]
+__all__ = ["TenantRecords", "passes"]
 
 _log = structlog.get_logger("provider.cloudfront.dnsrecords")
 
@@ -90,8 +90,6 @@ class TenantRecords:
     drift_policy: DriftPolicy
     succeeds: Callable[[str], bool]
     """Whether another resource, which stays, takes over the records of a domain."""
-    listed: Callable[[str], bool] = lambda _: False
-    """Whether another resource, of any namespace, lists a domain or has it."""
     last: Look = looks.NOTHING
     """The last look of this reconcile."""
     endpoint: str = ""
@@ -270,17 +268,17 @@ class TenantRecords:
         if not leaving:
             return
         if self.access.problem:
-            raise self._kept(leaving, self.access.problem)
+            raise self.kept(leaving, self.access.problem)
         try:
-            work = [each for domain in leaving for each in self._removal(domain, only_own=only_own)]
+            work = [each for domain in leaving for each in self.removal(domain, only_own=only_own)]
         except (DnsError, ValueError) as error:
-            raise self._not_released(leaving, error) from error
+            raise self.not_released(leaving, error) from error
         if work and self.access.frozen:
-            raise self._kept([change.domain for _, change in work], self.access.frozen)
+            raise self.kept([change.domain for _, change in work], self.access.frozen)
         if work:
             written, failures = self._write(work)
             if failures:
-                raise self._not_released(leaving, next(iter(failures.values())))
+                raise self.not_released(leaving, next(iter(failures.values())))
             _log.info("removed DNS records", tenant=self.mr.external_name, domains=written)
             raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
         silent: dict[Zone, str] = {}
@@ -291,65 +289,17 @@ class TenantRecords:
             told = (conditions.condition(DnsReason.DNS_PROPAGATING, words),) if why else ()
             raise NotYet(words, after=_SERVED_AGAIN, conditions=told)
 
-    def left_over(self, domains: Collection[str]) -> frozenset[str]:
-        """Return the domains for which this resource made records, that are not among its own any more, and
-        that no other resource lists: CloudFront may never have accepted them.
-
-        Args:
-            domains: those of the spec, and of the tenant in AWS.
-        """
-        if not self.asked or self.access.frozen:
-            return frozenset()
-        left = marked(self.access.store, self.access.owner) - set(domains)
-        is_gone = partial(self.access.tickets.is_gone, self.mr.uid)
-        return frozenset(each for each in left if not (is_gone(each) or self.listed(each)))
-
-    def release_left_over(self, domains: Collection[str], has_tenant: Callable[[str], bool]) -> None:
-        """Remove the records of `left_over`, but those of a domain that a tenant has by now.
-
-        Args:
-            domains: as in `left_over`.
-            has_tenant: whether a tenant has a domain, or may have it, as AWS says now. May raise NotYet or
-                ExternalError.
+    def removal(
+        self, domain: str, *, only_own: bool = False, again: bool = False
+    ) -> list[tuple[Zone, Change]]:
+        """Return what removes the records of a domain, which this resource or its namespace made; nothing if
+        there are none, and then they count as gone. `again`: what a store remembers does not count, as
+        another process may have changed them.
 
         Raises:
-            NotYet: they are not gone yet.
-            ExternalError: they cannot be removed.
+            DnsError: it is not known whether there are any.
+            ValueError: the zone has what cannot be read.
         """
-        left = sorted(self.left_over(domains))
-        if not left:
-            return
-        free = [each for each in left if self._is_left(each) and not has_tenant(each)]
-        for each in set(left) - set(free):
-            # Its records are the business of that tenant's owner, or no zone has them.
-            self.access.tickets.gone(self.mr.uid, each)
-        self.release(free, only_own=True)
-
-    def _is_left(self, domain: str) -> bool:
-        """Whether a domain has a zone, or the service does not say so. Nothing waits for records of a domain
-        that no tenant has."""
-        try:
-            return self.access.store is not None and self.access.store.zone_of(domain) is not None
-        except DnsError:
-            return True
-
-    def release_without_tenant(self, domains: Iterable[str]) -> None:
-        """Remove the records that this resource made of domains for which AWS has no tenant, as `release`.
-        Any resource may list a domain of another one. A provider config that cannot be used stops nothing
-        unless records were made: the tenant may never have been made because of it.
-
-        Raises:
-            ExternalError: records were made, and the provider config cannot be used.
-        """
-        if not self.access.problem:
-            self.release(domains, only_own=True)
-            return
-        made = dns_instructions.made(self.mr.status).intersection(domains)
-        is_gone = partial(self.access.tickets.is_gone, self.mr.uid)
-        if self.asked and (left := sorted(each for each in made if not is_gone(each))):
-            raise self._kept(left, self.access.problem)
-
-    def _removal(self, domain: str, *, only_own: bool = False) -> list[tuple[Zone, Change]]:
         store = self.access.store
         if store is None:
             return []
@@ -370,7 +320,7 @@ class TenantRecords:
         gone = self.access.tickets.is_gone(self.mr.uid, domain)
         # What was read before may be from before the records: another provider config, or a process that had
         # this resource meanwhile, may have made them.
-        for fresh in (False,) if gone else (False, True):
+        for fresh in (True,) if again else (False,) if gone else (False, True):
             found = store.read(zone, asked, fresh=fresh)
             change = plan.release(
                 names,
@@ -431,14 +381,15 @@ class TenantRecords:
         self.failed = _why(failures)
         first = next(iter(failures.values()))
         words = f"DNS records of {named(sorted(failures))}: {self._told(first)}"
-        if all(_passes(each) for each in failures.values()):
+        if all(passes(each) for each in failures.values()):
             self.failed = ""
             return NotYet(words, after=first.after or _AGAIN, conditions=(self.condition(),))
         retry = Retry.poll() if first.failure is Failure.NOT_PERMITTED else Retry.backoff()
         return ExternalError(words, conditions=(self.condition(),), retry=retry)
 
-    def _not_released(self, domains: list[str], error: DnsError | ValueError) -> ExternalError | NotYet:
-        if isinstance(error, DnsError) and _passes(error):
+    def not_released(self, domains: list[str], error: DnsError | ValueError) -> ExternalError | NotYet:
+        """Return the error for records that cannot be removed, and so keep their resource or its domains."""
+        if isinstance(error, DnsError) and passes(error):
             words = f"the DNS records of {named(domains)} are to be removed first: {self._told(error)}"
             # A moment is worth no condition; a service that does not answer may keep the resource for long.
             if error.failure is Failure.CHANGED or error.after:
@@ -446,7 +397,7 @@ class TenantRecords:
             told = f"{words.rstrip('.')}. {_IF_IT_LASTS}"
             condition = conditions.condition(DnsReason.DNS_ERROR, told)
             return NotYet(told, after=_FAILED_AGAIN, conditions=(condition,))
-        return self._kept(domains, str(error))
+        return self.kept(domains, str(error))
 
     def _lasting(self, error: DnsError, words: str) -> tuple[Condition, ...]:
         told = f"{words.rstrip('.')}. {_IF_IT_LASTS}"
@@ -460,7 +411,8 @@ class TenantRecords:
         _log.warning("DNS service does not answer", config=self.access.config, error=str(error))
         return f"the DNS service of {self.access.config} does not answer. {conditions.IF_UNREACHABLE}"
 
-    def _kept(self, domains: list[str], why: str) -> ExternalError:
+    def kept(self, domains: list[str], why: str) -> ExternalError:
+        """As `not_released`, until someone acts; `why` says what is wrong."""
         words = (
             f"the DNS records of {named(domains)} cannot be removed: {why.rstrip('.')}. The tenant keeps "
             "these domains meanwhile, as others could take them while the records lead to CloudFront. "
@@ -481,13 +433,13 @@ def _takes(found: DomainLook) -> bool:
     return bool(found.answers or (found.step and found.step.there))
 
 
-def _passes(error: DnsError) -> bool:
+def passes(error: DnsError) -> bool:
     """Whether the next try may succeed although nothing else happens."""
     return error.failure in (Failure.CHANGED, Failure.LATER, Failure.NO_ZONE, Failure.UNCERTAIN)
 
 
 def _why(failures: dict[str, DnsError]) -> str:
-    lasting = {domain: each for domain, each in failures.items() if not _passes(each)}
+    lasting = {domain: each for domain, each in failures.items() if not passes(each)}
     if not lasting:
         return ""
     first = next(iter(lasting.values()))

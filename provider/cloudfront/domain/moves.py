@@ -18,7 +18,16 @@ from provider.cloudfront.ownership import judgement
 from provider.cloudfront.state import identity, leaving
 from provider.cloudfront.state.observed import ObservedTenant
 
-__all__ = ["GIVE_ANNOTATION", "LONGEST", "TAKE_ANNOTATION", "Mover", "gives", "taken_from", "unreadable"]
+__all__ = [
+    "GIVE_ANNOTATION",
+    "LONGEST",
+    "TAKE_ANNOTATION",
+    "Mover",
+    "gives",
+    "gives_records",
+    "taken_from",
+    "unreadable",
+]
 
 TAKE_ANNOTATION: Final = "edgetenants.io/take-domains-from"
 """On the receiving resource: the ids of the tenants whose domains it may take, separated by commas."""
@@ -65,10 +74,15 @@ def unreadable(mr: Managed) -> str:
 def gives(giver: Managed, mr: Managed) -> bool:
     """Whether a resource agrees to give domains to another one, which takes some. Only one that may write can
     agree: one that only observes a tenant has nothing to give."""
+    return gives_records(giver, mr) and not giver.deleted
+
+
+def gives_records(giver: Managed, mr: Managed) -> bool:
+    """Whether a resource agrees to give the DNS records of domains that another one has by now. One that is
+    being deleted does, too: its deletion waits for that."""
     return (
         bool(taken_from(mr))
         and giver.kind == mr.kind
-        and not giver.deleted
         and judgement.writes(giver)
         and _address(mr) in _listed(giver, GIVE_ANNOTATION)
     )

@@ -24,7 +24,7 @@ import structlog
 
 from apis.conditions import TenantReadyReason as Reason
 from edgetenants_runtime import deadline
-from edgetenants_runtime.api.conditions import deleting
+from edgetenants_runtime.api.conditions import ConditionType, deleting
 from edgetenants_runtime.errors import ExternalError, NotYet
 from edgetenants_runtime.managed import Managed
 from provider.cloudfront.aws.calls import CloudFront
@@ -345,11 +345,15 @@ def _askers(mr: Managed, group: ObservedGroup, everyone: Everyone) -> tuple[list
 
 
 def _is_led_to(mr: Managed, group: ObservedGroup) -> bool:
-    """Whether the provider is about to move records of the resource away from the group's endpoint."""
+    """Whether records of the resource lead to the group's endpoint: the provider is about to move them away,
+    or another tenant has the domain by now."""
     endpoint, records = group.routing_endpoint, mr.status.get("dnsInstructions") or ()
-    if not endpoint or mr.deleted or not mr.for_provider.get("dns"):
+    ready = mr.condition(ConditionType.READY)
+    is_held = ready is not None and ready.reason == Reason.DELETION_HELD
+    if not endpoint or (mr.deleted and not is_held) or not mr.for_provider.get("dns"):
         return False
-    return any(each.get("managedBy") and endpoint in str(each.get("found") or "") for each in records)
+    leads = (f"{each.get('value')} {each.get('found') or ''}" for each in records if each.get("managedBy"))
+    return any(endpoint in each for each in leads)
 
 
 def _in_turn(mr: Managed, others: Iterable[Managed], account: AccountAccess) -> list[tuple[Hashable, str]]:

@@ -23,6 +23,7 @@ from provider.cloudfront.memory.group_states import GroupStates
 from provider.cloudfront.memory.log_changes import LogChanges
 from provider.cloudfront.memory.pauses import BackOff, SecondChecks, Standstills
 from provider.cloudfront.memory.readings import Readings
+from provider.cloudfront.memory.record_tickets import LeftBehind
 from provider.cloudfront.memory.rows import SharedRows
 from provider.cloudfront.memory.schedules import DEEP_CHECK_SECONDS, DeepChecks, DnsTurns
 from provider.cloudfront.memory.sightings import Sightings
@@ -112,6 +113,7 @@ class AccountMemory:
         self.writes = Writes(clock)
         self.quotas = Quotas(clock, wake)
         self.rows = SharedRows()
+        self.left_behind = LeftBehind()
         # Of each resource.
         self.proofs = OwnerProofs(clock)
         self.vanished = Vanished(clock, today)

@@ -1,19 +1,35 @@
-"""Accepted changes of DNS records that not all name servers answer with yet, and what CloudFront said of
-domains since."""
+"""Accepted changes of DNS records that not all name servers answer with yet, what CloudFront said of domains
+since, and the records of domains that moved to other tenants."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Final
 
 from apis.dns import RecordState
 from provider.dns.records import Zone
 from provider.dns.store import Written
 
-__all__ = ["RecordTickets"]
+__all__ = ["LeftBehind", "RecordTickets", "Watch"]
 
 _MOST: Final = 50_000
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a look found of the records that a resource made of a domain that it does not have any more."""
+
+    at: float
+    """When it was, by the clock of the process."""
+    zone: str = ""
+    holder: str = ""
+    """The tenant that has the domain, as a part of a sentence; "" if none has it, or that is not known."""
+    free_since: float | None = None
+    """The first look in a row that found no tenant with the domain; None if the last one found one."""
+    problem: str = ""
+    """Why the records are not known, if that lasts."""
 
 
 class RecordTickets:
@@ -26,6 +42,7 @@ class RecordTickets:
         self._open: OrderedDict[tuple[str, str], tuple[Zone, Written]] = OrderedDict()
         self._doubts: OrderedDict[tuple[str, str], RecordState] = OrderedDict()
         self._gone: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._watched: OrderedDict[tuple[str, str], Watch] = OrderedDict()
 
     def note(self, uid: str, domain: str, zone: Zone, written: Written) -> None:
         """A change of a domain's records was accepted."""
@@ -49,6 +66,7 @@ class RecordTickets:
     def gone(self, uid: str, domain: str) -> None:
         """This process removed a domain's records, or has just read that there are none."""
         with self._lock:
+            self._watched.pop((uid, domain), None)
             self._gone[uid, domain] = None
             while len(self._gone) > _MOST:
                 self._gone.popitem(last=False)
@@ -56,6 +74,7 @@ class RecordTickets:
     def wanted(self, uid: str, domain: str) -> None:
         """The domain is to have records: those of another process may come."""
         with self._lock:
+            self._watched.pop((uid, domain), None)
             self._gone.pop((uid, domain), None)
 
     def is_gone(self, uid: str, domain: str) -> bool:
@@ -79,3 +98,52 @@ class RecordTickets:
         """Return as what CloudFront sees a domain's records, if not as its zone has them."""
         with self._lock:
             return self._doubts.get((uid, domain))
+
+    def watch(self, uid: str, domain: str, watch: Watch) -> None:
+        """A look at records that a resource left behind found this. After a restart, it looks again."""
+        with self._lock:
+            self._watched.pop((uid, domain), None)
+            self._watched[uid, domain] = watch
+            while len(self._watched) > _MOST:
+                self._watched.popitem(last=False)
+
+    def watched(self, uid: str, domain: str) -> Watch | None:
+        """Return what the last look found; None if there was none."""
+        with self._lock:
+            return self._watched.get((uid, domain))
+
+
+class LeftBehind:
+    """Which records lead to a tenant that does not manage them, for the messages of its resource.
+    Thread-safe. Each process knows what its own resources found."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+        """By uid of the resource that made them, and domain: the id of the tenant, and the message."""
+        self._by_tenant: dict[str, set[tuple[str, str]]] = {}
+
+    def note(self, uid: str, domain: str, tenant: str, words: str) -> None:
+        """A resource left the records of a domain behind, and a tenant of its namespace has the domain."""
+        with self._lock:
+            self._drop((uid, domain))
+            self._of[uid, domain] = (tenant, words)
+            self._by_tenant.setdefault(tenant, set()).add((uid, domain))
+            while len(self._of) > _MOST:
+                self._drop(next(iter(self._of)))
+
+    def drop(self, uid: str, domain: str) -> None:
+        """That is over."""
+        with self._lock:
+            self._drop((uid, domain))
+
+    def of(self, tenant: str) -> tuple[str, ...]:
+        """Return the messages about a tenant, sorted."""
+        with self._lock:
+            return tuple(sorted(self._of[each][1] for each in self._by_tenant.get(tenant, ())))
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        tenant, _ = self._of.pop(key, ("", ""))
+        self._by_tenant.get(tenant, set()).discard(key)
+        if not self._by_tenant.get(tenant, True):
+            del self._by_tenant[tenant]

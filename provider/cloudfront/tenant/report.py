@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from apis.dns import DnsInstruction
 from edgetenants_runtime.api.conditions import Condition
@@ -25,6 +25,10 @@ from provider.cloudfront.tenant.conditions import World
 from provider.cloudfront.tenant.plan import next_look
 
 __all__ = ["Dns", "instructions", "show", "without_tenant"]
+
+
+_MOST: Final = 1500
+"""Records in status.dnsInstructions, as in the API."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Dns:
     proofs: tuple[DnsInstruction, ...] = ()
     """The records that prove the domains, where that is required."""
     leaving: tuple[DnsInstruction, ...] = ()
-    """Records that the provider made of domains that the tenant still has, and is to lose."""
+    """Records that the provider made of domains that the tenant is to lose, or has lost to another one."""
 
 
 def show(  # noqa: PLR0913 - what it depends on, by name
@@ -118,7 +122,7 @@ def instructions(domains: Iterable[str], dns: Dns) -> dict[str, Any]:
         apexes = looks.apexes(dns.look, dns.stored)
         records = dns_instructions.records(domains, dns.endpoint, state, apexes, dns.found)
         shown += (looks.marked(dns.look, record, dns.stored) for record in records)
-    shown += dns.leaving
+    shown += dns.leaving[: max(0, _MOST - len(shown))]
     return {"dnsInstructions": [record.to_json() for record in shown] or None}
 
 

@@ -33,6 +33,7 @@ from provider.dns.records import RecordSet, Zone, is_within, longest_match, norm
 from provider.dns.rfc2136 import messages, serving
 from provider.dns.rfc2136.exchange import Connection, Exchange, Key, Refusal, Server
 from provider.dns.rfc2136.serving import Mark, Resolve
+from provider.dns.rfc2136.silence import SilentServers
 from provider.dns.store import Change, Found, Written, no_alias
 
 __all__ = ["NameServers", "Rfc2136Store"]
@@ -54,7 +55,8 @@ class NameServers:
 
 
 class Rfc2136Store:
-    """One primary server and one key. Thread-safe: it keeps no connection and no state."""
+    """One primary server and one key. Thread-safe: it keeps no connection, and of all that it was told only
+    which name servers do not answer."""
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class Rfc2136Store:
         Args:
             server: the primary, which takes the updates.
             key: signs them; None for a server that permits updates by address.
-            clock: bounds the waits for the server.
+            clock: bounds the waits for the server, and for how long a silent name server is left alone.
             zones: names of the zones that the provider may write to; empty to find them by SOA queries.
             name_servers: how to ask them for a change; None for a primary whose name servers cannot be
                 reached from here: a change then counts as served when it is written.
@@ -81,6 +83,7 @@ class Rfc2136Store:
         self._exchange = Exchange(server, key, clock)
         self._zones = tuple(Zone(normal(each), normal(each)) for each in zones)
         self._name_servers = name_servers
+        self._silent = SilentServers(clock)
 
     def zone_of(self, domain: str) -> Zone | None:
         """Return the configured zone, or the one that the server is authoritative for."""
@@ -131,9 +134,20 @@ class Rfc2136Store:
             if watch.elapsed() > _SERVED_SECONDS:
                 words = f"the name servers of zone {zone.name} did not answer within {_SERVED_SECONDS:.0f} s"
                 raise SilentNameServer(Failure.LATER, words)
-            if not serving.has(zone, mark, each, how.addresses(each), how.port):
+            if not self._has(zone, mark, each, how):
                 return False
         return True
+
+    def _has(self, zone: Zone, mark: Mark, server: str, how: NameServers) -> bool:
+        if known := self._silent.why(zone.name, server):
+            raise SilentNameServer(Failure.LATER, known)
+        try:
+            has = serving.has(zone, mark, server, how.addresses(server), how.port)
+        except SilentNameServer as error:
+            self._silent.note(zone.name, server, str(error))
+            raise
+        self._silent.answered(zone.name, server)
+        return has
 
     def _read_back(self, connection: Connection, zone: Zone, change: Change) -> Written:
         found = Found({name: _read(connection, zone, name) for name in sorted(change.names)})

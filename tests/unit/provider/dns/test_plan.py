@@ -79,24 +79,24 @@ def test_what_stays_at_a_takeover_must_be_what_was_seen():
 
 
 def test_with_our_mark_what_is_as_wanted_is_in_place():
-    assert settled(CNAME, MINE) == Step(DOMAIN, Standing.OURS)
-    assert settled(CNAME, replace(MINE, ttl=7)) == Step(DOMAIN, Standing.OURS)
+    assert settled(CNAME, MINE) == Step(DOMAIN, Standing.OURS, is_marked=True)
+    assert settled(CNAME, replace(MINE, ttl=7)) == Step(DOMAIN, Standing.OURS, is_marked=True)
 
 
 def test_with_our_mark_missing_records_are_created_while_the_mark_is_there():
     change = Change(DOMAIN, creates=(CNAME,), keeps=(MINE,))
-    assert settled(MINE) == Step(DOMAIN, Standing.DUE, (), change, corrects=True)
+    assert settled(MINE) == Step(DOMAIN, Standing.DUE, (), change, corrects=True, is_marked=True)
 
 
 @pytest.mark.parametrize("wrong", [OTHER, replace(CNAME, ttl=60), ADDRESS])
 def test_with_our_mark_other_records_are_corrected_while_the_mark_is_there(wrong):
     change = Change(DOMAIN, deletes=(wrong,), creates=(CNAME,), keeps=(MINE,))
-    assert settled(wrong, MINE) == Step(DOMAIN, Standing.DUE, (wrong,), change, corrects=True)
+    assert settled(wrong, MINE) == Step(DOMAIN, Standing.DUE, (wrong,), change, corrects=True, is_marked=True)
 
 
 @pytest.mark.parametrize("other", [MAIL, replace(OTHER, routed=True)])
 def test_with_our_mark_what_the_provider_never_makes_is_in_the_way(other):
-    assert settled(other, MINE) == Step(DOMAIN, Standing.TAKEN, (other,))
+    assert settled(other, MINE) == Step(DOMAIN, Standing.TAKEN, (other,), is_marked=True)
 
 
 def test_a_successor_in_the_namespace_writes_its_own_mark():

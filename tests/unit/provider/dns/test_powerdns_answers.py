@@ -13,6 +13,8 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
+from edgetenants_runtime.clock import FakeClock
+from provider.dns import powerdns
 from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.powerdns import Api, PowerDnsStore
 from provider.dns.records import Zone
@@ -170,3 +172,59 @@ class TestAuthorities:
 
         threading.Thread(target=read, daemon=True).start()
         assert ended.wait(1)
+
+
+class TestZones:
+    """Without `zones`, each name from the domain upwards may be one."""
+
+    @contextmanager
+    def asking(self, *zones: str) -> Iterator[tuple[PowerDnsStore, list[str], FakeClock]]:
+        asked: list[str] = []
+
+        def answer(_: str, path: str, __: bytes) -> tuple[int, dict[str, str], bytes]:
+            name = path.partition("zone=")[2].removesuffix(".")
+            asked.append(name)
+            there = [{"name": f"{name}.", "id": f"{name}.", "kind": "Native"}] if name in zones else []
+            return 200, {}, json.dumps(there).encode()
+
+        clock = FakeClock()
+        with http(answer) as port:
+            yield PowerDnsStore(Api(f"http://{HOST}:{port}", KEY), clock=clock), asked, clock
+
+    def test_the_names_above_are_asked_for_once(self):
+        with self.asking("example.test") as (store, asked, _):
+            for number in range(5):
+                assert store.zone_of(f"n{number}.a.b.example.test") == ZONE
+            assert [asked.count(name) for name in ("a.b.example.test", "b.example.test")] == [1, 1]
+
+    def test_for_a_minute(self):
+        with self.asking("example.test") as (store, asked, clock):
+            store.zone_of("n.a.example.test")
+            clock.advance(61)
+            store.zone_of("m.a.example.test")
+            assert asked.count("a.example.test") == 2
+
+    def test_a_zone_that_is_there_is_not_remembered(self):
+        with self.asking("example.test") as (store, asked, _):
+            store.zone_of(NAME)
+            store.zone_of(NAME)
+            assert asked.count("example.test") == 2, "it may be deleted"
+
+    def test_a_long_name_takes_some_looks_with_a_few_requests(self):
+        name = f"{'x.' * 30}example.test"
+        with self.asking("example.test") as (store, asked, clock):
+            for tries in range(1, 6):
+                with pytest.raises(DnsError, match="there are more names to ask for") as told:
+                    store.zone_of(name)
+                assert (told.value.failure, told.value.after) == (Failure.LATER, 1.0)
+                assert len(asked) == 6 * tries
+                clock.advance(1.0)
+            assert store.zone_of(name) == ZONE
+            assert len(asked) == 31
+
+    def test_what_is_remembered_is_bounded(self, monkeypatch):
+        monkeypatch.setattr(powerdns, "_MOST_WITHOUT", 3)
+        without = powerdns._NoZones(FakeClock())
+        for number in range(5):
+            without.note(f"n{number}")
+        assert [without.has(f"n{number}") for number in range(5)] == [False, False, True, True, True]

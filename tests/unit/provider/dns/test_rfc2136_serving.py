@@ -15,10 +15,11 @@ from edgetenants_emulator.dns.server import DnsServer
 from edgetenants_emulator.zones.authority import Answer, Code
 from edgetenants_emulator.zones.authority import RecordSet as Served
 from edgetenants_runtime.clock import FakeClock
-from provider.dns.errors import DnsError, Failure
+from provider.dns.errors import DnsError, Failure, SilentNameServer
 from provider.dns.records import RecordSet, Zone
-from provider.dns.rfc2136 import Server, serving, store
+from provider.dns.rfc2136 import Server, serving, silence, store
 from provider.dns.rfc2136.serving import Mark
+from provider.dns.rfc2136.silence import SilentServers
 from provider.dns.store import Change
 
 ZONE = Zone("example.test", "example.test")
@@ -183,3 +184,72 @@ def test_name_servers_that_are_slow_are_not_all_asked(monkeypatch):
     ) as told:
         made._all_have(ZONE, mark, ["ns1", "ns2"], how)
     assert told.value.failure is Failure.LATER
+
+
+class TestSilence:
+    """A name server that is gone costs some seconds for each question."""
+
+    @pytest.fixture
+    def clock(self) -> FakeClock:
+        return FakeClock()
+
+    @pytest.fixture
+    def asked(self, monkeypatch) -> list[str]:
+        """The name servers that were asked; those in `silent` do not answer."""
+        asked: list[str] = []
+        self.silent = {"ns2"}
+
+        def has(zone: Zone, mark: Mark, server: str, addresses: object, port: int) -> bool:
+            asked.append(f"{server} {zone.name}")
+            if server in self.silent:
+                raise SilentNameServer(Failure.LATER, f"name server {server}: it is gone")
+            return True
+
+        monkeypatch.setattr(serving, "has", has)
+        return asked
+
+    def ask(self, made: store.Rfc2136Store, zone: Zone = ZONE) -> str:
+        how = store.NameServers(53, lambda _: ["192.0.2.1"])
+        try:
+            return str(made._all_have(zone, Mark.of(1, CREATION), ["ns1", "ns2"], how))
+        except SilentNameServer as error:
+            return str(error)
+
+    def test_it_is_left_alone_for_a_minute(self, clock, asked):
+        made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=clock)
+        said = [self.ask(made) for _ in range(5)]
+        assert said == ["name server ns2: it is gone"] * 5
+        assert asked.count("ns2 example.test") == 1
+        clock.advance(61)
+        self.ask(made)
+        assert asked.count("ns2 example.test") == 2
+
+    def test_it_is_asked_for_other_zones(self, clock, asked):
+        made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=clock)
+        self.ask(made)
+        self.ask(made, Zone("other.test", "other.test"))
+        assert asked.count("ns2 other.test") == 1
+
+    def test_one_that_answers_again_is_asked_as_any(self, clock, asked):
+        made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=clock)
+        self.ask(made)
+        self.silent.clear()
+        clock.advance(61)
+        assert self.ask(made) == "True"
+        clock.advance(-30)
+        assert self.ask(made) == "True"
+
+    def test_an_answer_clears_what_was_known(self, clock):
+        silent = SilentServers(clock)
+        silent.note("z", "ns1", "gone")
+        assert silent.why("z", "ns1") == "gone"
+        silent.answered("z", "ns1")
+        silent.answered("z", "ns1")
+        assert silent.why("z", "ns1") == ""
+
+    def test_what_is_remembered_is_bounded(self, clock, monkeypatch):
+        monkeypatch.setattr(silence, "_MOST", 2)
+        silent = SilentServers(clock)
+        for number in range(4):
+            silent.note("z", f"ns{number}", "gone")
+        assert [silent.why("z", f"ns{number}") for number in range(4)] == ["", "", "gone", "gone"]

@@ -164,10 +164,34 @@ def test_what_public_dns_says_besides_is_shown_where_the_provider_makes_the_reco
     assert "forbid Amazon's certificate authority" in shown[A]["found"]
 
 
+def test_the_zone_says_what_an_apex_is_not_the_number_of_labels():
+    world = Recorded()
+    world.zone = MemoryStore("shop.example.com")
+    world.access = world.opened(world.zone)
+    seen = Forbidding()
+    world.context["public"] = PublicDns(seen)
+    world.obj["spec"]["forProvider"]["domains"] = ["shop.example.com"]
+    world.reconcile()
+    assert ("_cf-challenge.shop.example.com", "TXT") in seen.asked, "before the tenant exists, too"
+    world.settle(30)
+    world.obj["metadata"]["annotations"]["crossplane.io/reconcile-requested-at"] = "now"
+    seen.asked.clear()
+    world.go_on(2)
+    assert ("_cf-challenge.shop.example.com", "TXT") in seen.asked
+    assert {(each["type"], each["name"]) for each in world.status["dnsInstructions"]} == {
+        ("ALIAS", "shop.example.com"),
+        ("TXT", "_cf-challenge.shop.example.com"),
+    }
+
+
 class Forbidding:
     """Public DNS with CAA records of another authority."""
 
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
     def ask(self, name: str, kind: str) -> Answer:
+        self.asked.append((name, kind))
         values = ('0 issue "letsencrypt.org"',) if (name, kind) == ("example.com", "CAA") else ()
         return Answer(Outcome.FOUND if values else Outcome.NO_TYPE, name, kind, (), values)
 

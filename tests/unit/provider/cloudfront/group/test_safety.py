@@ -305,6 +305,29 @@ def test_a_group_stays_while_the_provider_moves_dns_records_of_its_namespace_awa
     assert world.gone
 
 
+@pytest.mark.parametrize("reason", ["Deleting", "DeletionHeld"])
+def test_a_group_stays_while_records_of_a_domain_that_moved_lead_to_it(reason):
+    """The resource that made them waits for the tenant that has the domain; its own tenant is gone."""
+    world = Shared()
+    left = cached("shop", asked="cg_another")
+    endpoint = world.cloudfront.get_group(world.group.id).routing_endpoint
+    record = {"name": "a.example.com", "managedBy": "Provider", "value": endpoint}
+    left["spec"]["forProvider"]["dns"] = {"configRef": {"name": "dns"}}
+    left["status"] |= {
+        "dnsInstructions": [record],
+        "conditions": [{"type": "Ready", "status": "False", "reason": reason}],
+    }
+    left["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    world.cached = [left]
+    world.delete()
+    if reason == "DeletionHeld":
+        world.looks()
+        assert "waits for its tenants to be deleted or moved: DistributionTenant acme" in world.error.message
+        world.cached = []
+    world.settle()
+    assert world.gone
+
+
 def test_a_resource_of_another_namespace_counts_when_aws_says_so():
     world = Shared()
     id_ = world.use(name="secret.customer")

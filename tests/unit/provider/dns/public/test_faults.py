@@ -92,6 +92,21 @@ def test_servfail_is_bogus_only_if_the_resolver_answers_without_checking() -> No
     assert broken.ask(NAME, "A").outcome is Outcome.FAILED
 
 
+def test_a_failure_that_passes_is_not_bogus() -> None:
+    """The resolver fails once, and answers the next questions, whether or not it is asked to check."""
+    asked_before: list[int] = []
+
+    def recovering(asked: dns.message.Message) -> dns.message.Message:
+        asked_before.append(asked.flags & dns.flags.CD)
+        if len(asked_before) == 1:
+            return reply(asked, code=dns.rcode.SERVFAIL)
+        return reply(asked, f"{NAME}. A 192.0.2.7")
+
+    answer = recursive(recovering)[0].ask(NAME, "A")
+    assert (answer.outcome, answer.values) == (Outcome.FOUND, ("192.0.2.7",))
+    assert [bool(each) for each in asked_before] == [False, True, False]
+
+
 def test_a_lookup_ends_in_its_time() -> None:
     lookup, scripted = recursive("silent", takes=100.0)
     slow = Recursive((FIRST,) * 9, scripted, scripted.clock)
