@@ -196,6 +196,55 @@ class PowerDns(ApiModel):
     )
 
 
+class Cloudflare(ApiModel):
+    """Writes records by Cloudflare's API, with an API token. The provider's image must have Cloudflare's
+    SDK."""
+
+    api_token_secret_ref: SecretKeySelector
+    """The key of a Secret that holds the API token. The token needs the permissions Zone Read and DNS Write
+    for the zones."""
+    zones: ZoneNames = None
+    """Names or ids of the zones that the provider may write to. For each domain it uses the longest matching
+    one. Unset: all that the token may read."""
+
+
+class AzureCloud(StrEnum):
+    """A cloud of Azure."""
+
+    PUBLIC = "Public"
+    """Azure's public cloud."""
+    US_GOVERNMENT = "USGovernment"
+    """Azure Government, in the United States."""
+    CHINA = "China"
+    """Azure in China, operated by 21Vianet."""
+
+
+class AzureDns(ApiModel):
+    """Writes records to Azure DNS, as an application of Microsoft Entra ID. The provider's image must have
+    Azure's SDK."""
+
+    cloud: AzureCloud = AzureCloud.PUBLIC
+    """The cloud of the subscription."""
+    subscription_id: Annotated[
+        str,
+        Field(
+            max_length=36,
+            pattern=r"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+        ),
+    ]
+    """Id of the subscription, a UUID."""
+    resource_group: Annotated[
+        str, Field(min_length=1, max_length=90, pattern=r"^[A-Za-z0-9_().-]*[A-Za-z0-9_()-]$")
+    ]
+    """Name of the resource group with the zones."""
+    credentials_secret_ref: SecretReference
+    """Secret with the application in its keys `tenantId`, `clientId` (UUIDs) and `clientSecret`. The
+    application needs the role DNS Zone Contributor in the resource group."""
+    zones: ZoneNames = None
+    """Names of the zones that the provider may write to. For each domain it uses the longest matching one.
+    Unset: all public zones of the resource group."""
+
+
 class ExistingRecords(StrEnum):
     """What the provider does about DNS records of its domains that it did not make."""
 
@@ -214,6 +263,10 @@ class DnsConfig(ApiModel):
     """On a DNS server that accepts dynamic updates."""
     powerdns: PowerDns | None = None
     """In PowerDNS."""
+    cloudflare: Cloudflare | None = None
+    """In Cloudflare."""
+    azure: AzureDns | None = None
+    """In Azure DNS."""
     existing_records: ExistingRecords = ExistingRecords.KEEP
     """What the provider does if a domain has other records that it did not make. Keep: it leaves them, and
     DNSReady lists them. ReplaceIfConfirmed: it replaces them, except those of another namespace, once the
@@ -222,9 +275,10 @@ class DnsConfig(ApiModel):
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "[has(self.route53), has(self.rfc2136), has(self.powerdns)].filter(given, given).size() == 1",
-            "expected exactly one of route53, rfc2136 and powerdns",
-            lambda dns: [dns.route53, dns.rfc2136, dns.powerdns].count(None) == 2,
+            "[has(self.route53), has(self.rfc2136), has(self.powerdns), has(self.cloudflare), "
+            "has(self.azure)].filter(given, given).size() == 1",
+            "expected exactly one of route53, rfc2136, powerdns, cloudflare and azure",
+            lambda dns: [dns.route53, dns.rfc2136, dns.powerdns, dns.cloudflare, dns.azure].count(None) == 4,
         ),
     )
 
@@ -267,7 +321,8 @@ class ProviderConfigSpec(ApiModel):
     dns: DnsConfig | None = None
     """Where the provider writes records for resources whose `dns.configRef` names this ProviderConfig. Unset:
     it writes none. A namespaced ProviderConfig may name a DNS server, by rfc2136 or powerdns, that the
-    provider's flag --namespaced-dns-servers has; with --allow-namespaced-identity, any."""
+    provider's flag --namespaced-dns-servers has; with --allow-namespaced-identity, any. Cloudflare and Azure
+    DNS need no flag."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

@@ -36,6 +36,7 @@ from provider.admission.facts import KnownFacts, does_not_exist
 from provider.admission.rules import Facts
 from provider.cloudfront.account import dns_servers
 from provider.cloudfront.account.dns_servers import Allowed, DnsServers
+from provider.cloudfront.account.hosted_dns import Clients
 from provider.cloudfront.account.sessions import Accounts
 from provider.cloudfront.account.team_configs import RESTRICTIONS
 from provider.cloudfront.aws.metrics import Gauges, Instruments
@@ -131,7 +132,11 @@ def wire(
         wake=waking(tenants, groups),
         mine=manager.mine if sharded else None,
     )
-    servers = DnsServers(clock, Allowed(policy.namespaced_dns_servers, all=policy.allow_namespaced_identity))
+    servers = DnsServers(
+        clock,
+        Allowed(policy.namespaced_dns_servers, all=policy.allow_namespaced_identity),
+        Clients.at(policy.cloudflare_url, policy.azure_url),
+    )
     waiters: list[waiting.Waiter] = []
     configs_of: dict[str, ProviderConfigs] = {}
     everyone = lambda: chain(resources(tenants), resources(groups))  # noqa: E731 - of both trees

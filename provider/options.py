@@ -9,6 +9,7 @@ from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import click
 from pydantic import TypeAdapter, ValidationError
@@ -105,6 +106,10 @@ class Policy:
     dns_check: DnsCheck = DnsCheck.OFF
     namespaced_dns_servers: frozenset[tuple[str, int]] = frozenset()
     """Hosts and ports of the DNS servers that namespaced configs may name."""
+    cloudflare_url: str | None = None
+    """Of a server in place of Cloudflare's API; None for Cloudflare's."""
+    azure_url: str | None = None
+    """As above, in place of Azure's."""
 
 
 class Command(click.Command):
@@ -226,6 +231,20 @@ _FLAGS: Final = (
         "clock_url",
         metavar="URL",
         says="URL of a clock to use instead of the system clock; for sandboxes.",
+    ),
+    _flag(
+        Section.RECONCILING,
+        "--cloudflare-url",
+        metavar="URL",
+        callback=lambda _context, flag, given: _url(flag, given),
+        says="URL of a server to use instead of Cloudflare's API; for sandboxes. It gets the API tokens.",
+    ),
+    _flag(
+        Section.RECONCILING,
+        "--azure-url",
+        metavar="URL",
+        callback=lambda _context, flag, given: _url(flag, given),
+        says="URL of a server to use instead of Azure's API; for sandboxes. Its requests have no token.",
     ),
     _flag(
         Section.WRITING,
@@ -472,6 +491,8 @@ def policy(given: Mapping[str, Any], installation: str) -> Policy:
         resolvers=given["dns_resolvers"],
         dns_check=DnsCheck(given["dns_check"]),
         namespaced_dns_servers=given["namespaced_dns_servers"],
+        cloudflare_url=text(given["cloudflare_url"]),
+        azure_url=text(given["azure_url"]),
     )
 
 
@@ -499,6 +520,16 @@ def _listed(flag: click.Parameter, value: str | None, read: Callable[[str], _T])
         except ValueError as error:
             raise click.BadParameter(str(error), param=flag) from error
     return tuple(found)
+
+
+def _url(flag: click.Parameter, value: str | None) -> str | None:
+    """The URL of a flag, without a final slash. Raises click.BadParameter."""
+    split = urlsplit(value or "")
+    if value and (
+        split.scheme not in ("http", "https") or not split.hostname or split.query or split.fragment
+    ):
+        raise click.BadParameter("expected an http or https URL", param=flag)
+    return value.rstrip("/") if value else None
 
 
 def own_namespace() -> str:

@@ -1,15 +1,20 @@
 """Connections for HTTP whose requests end in time, however slowly the answer comes.
 
 A time-out of a socket begins again with each byte, so a server that sends a byte a second keeps a worker for
-hours. Here each read of the socket gets what is left of the request's time.
+hours. Here each read of the socket gets what is left of the request's time. An answer has a limit, too, and
+is never unpacked: a few bytes may be unpacked to many.
 """
 
 from __future__ import annotations
 
 import http.client
 import io
+import re
 import socket
+from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -18,19 +23,41 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Stopwatch
 
-__all__ = ["manager"]
+__all__ = ["bound", "manager", "proxy_of", "words"]
 
 _SECONDS: Final = 10.0
 """Of a request, from its begin to the end of its answer; real time, as connections hang in real time."""
 _LEAST_SECONDS: Final = 0.01
 """A socket takes no time-out of zero."""
+_PLACE: Final = re.compile(r"\b_?[A-Za-z]+\(host=[^()]*\): | at 0x[0-9a-f]+")
+"""How urllib3's words begin, and the address of an object, which is another one at each attempt."""
+_MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of an answer with its headers."""
 
 
 def manager(connections: int, **how: Any) -> urllib3.PoolManager:
-    """Return a pool for one server, which keeps some connections open. `how`: as for urllib3.PoolManager."""
-    made = urllib3.PoolManager(num_pools=1, maxsize=connections, retries=False, **how)
+    """Return a pool for one server, which keeps some connections open. `how`: as for urllib3.PoolManager;
+    `proxy`: the URL of a proxy."""
+    proxy = how.pop("proxy", None)
+    make = partial(urllib3.ProxyManager, proxy) if proxy else urllib3.PoolManager
+    return bound(make(num_pools=1, maxsize=connections, retries=False, **how))
+
+
+def bound(made: urllib3.PoolManager) -> urllib3.PoolManager:
+    """Have the connections of a new pool bounded, and return it."""
     made.pool_classes_by_scheme = {"http": _Pool, "https": _PoolOfTls}
     return made
+
+
+def proxy_of(url: str) -> str | None:
+    """Return the proxy for a URL that the environment names (HTTPS_PROXY, NO_PROXY), as other clients do."""
+    split = urlsplit(url)
+    return None if proxy_bypass(split.netloc) else getproxies().get(split.scheme)
+
+
+def words(error: BaseException) -> str:
+    """Return the words of an error of these connections, without the objects that they name."""
+    return _PLACE.sub("", str(error)) or type(error).__name__
 
 
 class _Time:
@@ -57,6 +84,7 @@ class _Reader(io.RawIOBase):
     def __init__(self, opened: socket.socket, time: _Time) -> None:
         self._socket, self._file, self._time = opened, opened.makefile("rb", buffering=0), time
         self._longest = opened.gettimeout()
+        self._left = _MOST_BYTES
 
     def readable(self) -> bool:
         return True
@@ -64,7 +92,11 @@ class _Reader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         left = self._time.left()
         self._socket.settimeout(left if self._longest is None else min(left, self._longest))
-        return self._file.readinto(buffer)
+        count = self._file.readinto(buffer)
+        self._left -= count or 0
+        if self._left < 0:
+            raise OSError(f"expected at most {_MOST_BYTES} bytes")
+        return count
 
     def close(self) -> None:
         self._file.close()
@@ -77,11 +109,16 @@ class _Answer(http.client.HTTPResponse):
         unbounded, self.fp = self.fp, io.BufferedReader(_Reader(opened, time))
         unbounded.close()
 
+    def begin(self) -> None:
+        super().begin()
+        # So no client unpacks it; it was asked not to be packed.
+        del self.headers["Content-Encoding"]
+
 
 class _Bounded:
     """Mixed into a connection."""
 
-    _time: _Time
+    _time: _Time | None = None
 
     def request(self, *how: Any, **more: Any) -> None:
         self._time = _Time()
@@ -89,7 +126,8 @@ class _Bounded:
 
     def response_class(self, opened: socket.socket, *how: Any, **more: Any) -> _Answer:
         """Named and called as the attribute of http.client.HTTPConnection."""
-        return _Answer(opened, *how, time=self._time, **more)
+        # The first answer may be that of a proxy, to a request that is not one of these.
+        return _Answer(opened, *how, time=self._time or _Time(), **more)
 
 
 class _Connection(_Bounded, HTTPConnection):  # type: ignore[misc] # a method in place of an attribute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["DnsError", "Failure", "SilentNameServer", "Unreachable"]
+__all__ = ["DnsError", "Failure", "NoConnection", "SilentNameServer", "Unreachable"]
 
 
 class Failure(Enum):
@@ -40,6 +40,10 @@ class DnsError(Exception):
 
 class Unreachable(DnsError):  # noqa: N818 - what is true of the service
     """No connection was made, or no answer came in time: other requests would wait as long."""
+
+
+class NoConnection(Unreachable):
+    """No connection was made: others that ask the same host do not get one either."""
 
 
 class SilentNameServer(DnsError):  # noqa: N818 - what is true of it

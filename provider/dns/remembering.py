@@ -21,17 +21,17 @@ from provider.dns.errors import DnsError, Failure
 from provider.dns.mark_index import MarkIndex
 from provider.dns.ownership import Owner
 from provider.dns.records import RecordSet, Zone
-from provider.dns.server_pace import ServerPace
+from provider.dns.server_pace import Pace
 from provider.dns.store import Change, Found, RecordStore, Written
 
-__all__ = ["NO_ADVICE", "RememberingStore"]
+__all__ = ["NO_ADVICE", "ROOM", "SECONDS", "RememberingStore"]
 
-_SECONDS: Final = 600.0
+SECONDS: Final = 600.0
 """How long records, and the zone of a domain, are remembered: as long as Route 53's zones."""
 _WITHOUT_ZONE_SECONDS: Final = 60.0
 """How long it is remembered that a domain has no zone: people wait for that to change."""
 _MOST: Final = 50_000
-_ROOM: Final = 96 * 1024 * 1024
+ROOM: Final = 96 * 1024 * 1024
 """Bytes, roughly: half of them for names, a quarter for zones and one for marks. 10,000 domains fit."""
 _MOST_FAILED: Final = 1000
 """Zones."""
@@ -98,12 +98,15 @@ class RememberingStore:
     def __init__(
         self,
         store: RecordStore,
-        pace: ServerPace,
+        pace: Pace,
         clock: Clock,
         advice: Mapping[Failure, str] = NO_ADVICE,
-        room: int = _ROOM,
+        room: int = ROOM,
+        seconds: float = SECONDS,
     ) -> None:
-        """`advice` says after a failure what to check, as a sentence. `room`: bytes of memory, roughly."""
+        """`advice` says after a failure what to check, as a sentence. `room`: bytes of memory, roughly.
+        `seconds`: how long records, and the zone of a domain, are remembered."""
+        self._seconds = seconds
         self._store, self._pace, self._clock, self._advice = store, pace, clock, advice
         self._lock = threading.Lock()
         self._zones: _Memory[str, tuple[Zone | None, int]] = _Memory(clock, room // 4)
@@ -124,7 +127,7 @@ class RememberingStore:
         began = self._clock.now()
         with self._asking(None):
             found = self._store.zone_of(domain)
-        lasts = _SECONDS if found else _WITHOUT_ZONE_SECONDS
+        lasts = self._seconds if found else _WITHOUT_ZONE_SECONDS
         with self._lock:
             names = (domain, found.id, found.name) if found else (domain,)
             size = _BYTES_OF_ENTRY + _BYTES_OF_CHARACTER * sum(map(len, names))
@@ -136,7 +139,7 @@ class RememberingStore:
         wanted = sorted(set(names))
         known = {} if fresh else self._known(zone, wanted)
         missing = [name for name in wanted if name not in known]
-        return Found({**known, **self._read(zone, missing)}) if missing else Found(known)
+        return Found({**known, **self._read(zone, missing, fresh=fresh)}) if missing else Found(known)
 
     def read_again(self, zone: Zone, names: Iterable[str]) -> Found:
         """See Remembers."""
@@ -175,16 +178,16 @@ class RememberingStore:
             found = {name: self._names.get((zone.id, name)) for name in names}
         return {name: each.value for name, each in found.items() if each is not None}
 
-    def _read(self, zone: Zone, names: list[str]) -> Mapping[str, tuple[RecordSet, ...]]:
+    def _read(self, zone: Zone, names: list[str], *, fresh: bool) -> Mapping[str, tuple[RecordSet, ...]]:
         written: set[_Place] = set()
         with self._lock:
             self._reading.append(written)
         began = self._clock.now()
         try:
             with self._asking(zone):
-                found = self._store.read(zone, names)
+                found = self._store.read(zone, names, fresh=fresh)
             with self._lock:
-                self._keep(zone, found, written, began + _SECONDS)
+                self._keep(zone, found, written, began + self._seconds)
         finally:
             with self._lock:
                 # By identity: two reads may have the same writes.

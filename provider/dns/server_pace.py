@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, Stopwatch
-from provider.dns.errors import DnsError, Failure, Unreachable
+from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
 
-__all__ = ["Patience", "ServerPace", "waiting"]
+__all__ = ["HostedPace", "Pace", "Patience", "ServerPace", "connections_to", "waiting"]
 
 _AT_ONCE: Final = 4
 """Requests at the same time."""
@@ -54,12 +54,24 @@ def waiting(patience: Patience) -> Iterator[None]:
         _patience.reset(token)
 
 
+class Pace(Protocol):
+    """What a record store asks before its requests."""
+
+    def turn(self) -> AbstractContextManager[None]:
+        """See ServerPace.turn."""
+        ...
+
+    def watched(self) -> AbstractContextManager[None]:
+        """See ServerPace.watched."""
+        ...
+
+
 class ServerPace:
     """The pace of one server. Thread-safe."""
 
-    def __init__(self, clock: Clock, name: str) -> None:
-        """`name` names the server in messages."""
-        self._clock, self._name = clock, name
+    def __init__(self, clock: Clock, name: str, pausing: type[Unreachable] = Unreachable) -> None:
+        """`name` names the server in messages. `pausing`: the failures after which there is a pause."""
+        self._clock, self._name, self._pausing = clock, name, pausing
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(_AT_ONCE)
         self._pause = 0.0
@@ -102,7 +114,7 @@ class ServerPace:
         self._begin()
         try:
             yield
-        except Unreachable:
+        except self._pausing:
             if deadline.remaining() > _SHORT:
                 self._failed()
             raise
@@ -134,3 +146,32 @@ class ServerPace:
     def _answered(self) -> None:
         with self._lock:
             self._pause, self._until = 0.0, float("-inf")
+
+
+class HostedPace:
+    """The pace of some configs at a service that many strangers use, such as Cloudflare. Thread-safe.
+
+    What these configs ask for may take long, and that says nothing about the requests of others. So they have
+    turns and pauses of their own. Only a connection that is not made pauses everyone's requests.
+    """
+
+    def __init__(self, own: ServerPace, connections: ServerPace) -> None:
+        """`own` is of these configs; `connections` of the service, see `connections_to`."""
+        self._own, self._connections = own, connections
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """As ServerPace.turn."""
+        with self._own.turn(), self._connections.watched():
+            yield
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """As ServerPace.watched."""
+        with self._own.watched(), self._connections.watched():
+            yield
+
+
+def connections_to(clock: Clock, name: str) -> ServerPace:
+    """Return the pace of the connections to a service."""
+    return ServerPace(clock, name, NoConnection)

@@ -113,6 +113,42 @@ def test_a_secret_of_another_namespace_is_neither_read_nor_held(teams: Teams) ->
     assert (before.get("finalizers"), before.get("labels")) == (after.get("finalizers"), after.get("labels"))
 
 
+OF_THE_CLUSTER = {"name": "hosted-dns", "namespace": NAMESPACE}
+HOSTED: dict[str, Object] = {
+    "cloudflare": {"cloudflare": {"apiTokenSecretRef": {**OF_THE_CLUSTER, "key": "token"}}},
+    "azure": {
+        "azure": {
+            "subscriptionId": "11111111-2222-3333-4444-555555555555",
+            "resourceGroup": "dns",
+            "credentialsSecretRef": OF_THE_CLUSTER,
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("case", HOSTED)
+def test_a_hosted_dns_service_gets_no_secret_of_another_namespace(teams: Teams, case: str) -> None:
+    """Nor a URL."""
+    red = teams.red
+    keys = dict.fromkeys(("token", "tenantId", "clientId", "clientSecret"), "of-the-cluster")
+    theirs = {"apiVersion": "v1", "kind": "Secret", "metadata": OF_THE_CLUSTER, "stringData": keys}
+    red.admin.kubectl("apply", "-f", "-", input=json.dumps(theirs))
+    said: Object = HOSTED[case]
+    spec = {"credentials": {"source": "None"}, "dns": said}
+    config = red.config(f"dns-{case}", spec)
+    assert "namespace" in red.refused("apply", "-f", "-", input=json.dumps(config))
+    elsewhere = {case: {**said[case], "url": "http://127.0.0.1:9"}}
+    assert "url" in red.refused(
+        "apply", "-f", "-", input=json.dumps(red.config(f"dns-{case}", {**spec, "dns": elsewhere}))
+    )
+    red.world.kubectl("apply", "--validate=false", "-f", "-", input=json.dumps(config))
+    red.apply(red.tenant(f"hosted-{case}", forProvider={"dns": {"configRef": using(f"dns-{case}")}}))
+    told = red.told(f"hosted-{case}", f"{red.namespace}/{OF_THE_CLUSTER['name']}", type_="DNSReady")
+    assert "does not exist" in told
+    after = admins(red, "secret", OF_THE_CLUSTER["name"], "-n", NAMESPACE)["metadata"]
+    assert (after.get("finalizers"), after.get("labels")) == (None, None)
+
+
 def test_a_config_named_like_the_clusters_is_another(teams: Teams) -> None:
     """Frozen, and as slow as can be."""
     blue, red = teams.blue, teams.red

@@ -277,8 +277,8 @@ _OF_MEMORY: tuple[Mutation, ...] = (
     Mutation(
         "a team has as much memory as the cluster",
         "cloudfront/account/dns_servers.py",
-        'how = {"room": _ROOM_OF_TEAM} if of_team else {}',
-        "how: dict[str, int] = {}",
+        "room = _ROOM_OF_TEAM if of_team else remembering.ROOM",
+        "room = remembering.ROOM",
         "the configs of a team fill the memory",
         _SERVERS,
     ),

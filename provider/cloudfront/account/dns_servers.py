@@ -1,8 +1,10 @@
-"""The DNS services outside of AWS that provider configs name, by `dns.rfc2136` or `dns.powerdns`.
+"""The DNS services outside of AWS that provider configs name: servers, by `dns.rfc2136` or `dns.powerdns`,
+and services on the internet, by `dns.cloudflare` or `dns.azure`.
 
 They need no credentials of AWS, so such a config is not opened as an account, and its `credentials.source`
 may be None. Nothing here sends a request: a store does, when it is first used. Equal configs share a store,
-and so what it remembers; all stores of a server share its pace.
+and so what it remembers; all stores of a server share its pace. At a service on the internet, each namespace
+has a pace of its own.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import re
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -24,28 +27,38 @@ from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
 
 from apis.errors import InvalidInput, parse
-from apis.providerconfig import PowerDns, Propagation, ProviderConfigSpec, Rfc2136
+from apis.providerconfig import AzureDns, Cloudflare, PowerDns, Propagation, ProviderConfigSpec, Rfc2136
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.config.resolved import ResolvedConfig, SecretField
 from edgetenants_runtime.errors import ExternalError, Retry
-from provider.cloudfront.account import record_stores, secret_values
+from provider.cloudfront.account import hosted_dns, record_stores, secret_values
+from provider.cloudfront.account.hosted_dns import PUBLIC_SERVICES, Clients
 from provider.cloudfront.account.public_addresses import is_public
 from provider.cloudfront.account.record_stores import Records
 from provider.cloudfront.memory.record_tickets import RecordTickets
+from provider.dns import remembering
+from provider.dns.azure import AzureStore
+from provider.dns.cloudflare import CloudflareStore
+from provider.dns.cloudflare.calls import MOST_RECORDS, throttle_of_token
 from provider.dns.errors import Failure
 from provider.dns.powerdns import Api, PowerDnsStore
 from provider.dns.remembering import RememberingStore
 from provider.dns.rfc2136 import Rfc2136Store, Server
 from provider.dns.rfc2136.serving import system_addresses
 from provider.dns.rfc2136.store import NameServers
-from provider.dns.server_pace import ServerPace
+from provider.dns.server_pace import HostedPace, Pace, ServerPace, connections_to
 from provider.dns.store import RecordStore
+from provider.dns.throttle import Throttle
 
 __all__ = ["SECRETS", "Allowed", "DnsServers", "is_named_by", "parse_servers"]
 
 _TSIG: Final = "dns.rfc2136.tsigSecretRef"
 _API_KEY: Final = "dns.powerdns.apiKeySecretRef"
-SECRETS: Final = (SecretField(_TSIG, ("name", "secret"), optional=("algorithm",)), SecretField(_API_KEY))
+SECRETS: Final = (
+    SecretField(_TSIG, ("name", "secret"), optional=("algorithm",)),
+    SecretField(_API_KEY),
+    *hosted_dns.SECRETS,
+)
 """The Secrets of these services."""
 _FLAG: Final = "--namespaced-dns-servers"
 _MOST: Final = 1000
@@ -74,6 +87,10 @@ class Allowed:
     all: bool = False
 
 
+_SERVICES: Final = ("rfc2136", "powerdns", "cloudflare", "azure")
+"""Fields of spec.dns."""
+_SECONDS_BEHIND_COPIES: Final = 300.0
+"""How long records of Cloudflare are remembered: its store answers from copies as old as that."""
 _ROOM_OF_TEAM: Final = 6 * 1024 * 1024
 """Bytes that the store of a namespaced config remembers: some hundred domains."""
 
@@ -88,13 +105,17 @@ class _Opened:
 class DnsServers:
     """Those of all provider configs. Thread-safe."""
 
-    def __init__(self, clock: Clock, allowed: Allowed = Allowed()) -> None:
-        self._clock, self._allowed = clock, allowed
+    def __init__(
+        self, clock: Clock, allowed: Allowed = Allowed(), clients: Clients = PUBLIC_SERVICES
+    ) -> None:
+        self._clock, self._allowed, self._clients = clock, allowed, clients
         self._lock = threading.Lock()
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         """By the uid of the config; the one used last is the last one."""
         self._stores: WeakValueDictionary[str, RememberingStore] = WeakValueDictionary()
         self._paces: WeakValueDictionary[str, ServerPace] = WeakValueDictionary()
+        self._throttles: WeakValueDictionary[str, Throttle] = WeakValueDictionary()
+        """By token: a service counts the requests of each."""
         self._tickets: OrderedDict[tuple[str, str, str], RecordTickets] = OrderedDict()
         """By namespace and uid of the config, and its server: what is under way there outlives an edit of the
         config, and a time in which it is not used."""
@@ -156,6 +177,10 @@ class DnsServers:
             return self._powerdns(config, spec.dns.powerdns)
         if spec.dns is not None and spec.dns.rfc2136 is not None:
             return self._rfc2136(config, spec.dns.rfc2136)
+        if spec.dns is not None and spec.dns.cloudflare is not None:
+            return self._cloudflare(config, spec.dns.cloudflare)
+        if spec.dns is not None and spec.dns.azure is not None:
+            return self._azure(config, spec.dns.azure)
         raise ExternalError(f"{config.key}: spec.dns: expected a DNS server, got none", retry=Retry.poll())
 
     def _rfc2136(self, config: ResolvedConfig, said: Rfc2136) -> tuple[str, RecordStore]:
@@ -180,7 +205,7 @@ class DnsServers:
         )
         name = f"DNS server {_host(said.server)} port {said.port}"
         identity = _digest("rfc2136", said.model_dump_json(), secret or {}, of_team)
-        return name, self._shared(identity, store, name, _OF_RFC2136, of_team=of_team)
+        return name, self._shared(identity, store, partial(self._pace, name), _OF_RFC2136, of_team=of_team)
 
     def _powerdns(self, config: ResolvedConfig, said: PowerDns) -> tuple[str, RecordStore]:
         field = f"{config.key}: spec.dns.powerdns"
@@ -202,23 +227,75 @@ class DnsServers:
         # Several servers may be behind one proxy, each with a path. The authorities are no part of it: a
         # certificate that a config does not trust is an answer, which pauses no other config.
         name = f"PowerDNS {scheme}://{_host(host)}:{port}{path}"
-        return name, self._shared(identity, store, name, _OF_POWERDNS, of_team=of_team)
+        return name, self._shared(identity, store, partial(self._pace, name), _OF_POWERDNS, of_team=of_team)
+
+    def _cloudflare(self, config: ResolvedConfig, said: Cloudflare) -> tuple[str, RecordStore]:
+        settings, of_team = hosted_dns.cloudflare_settings(config, said), self._is_of_team(config)
+        with self._lock:
+            token = _digest("cloudflare", settings.token)
+            throttle = self._throttles.setdefault(token, throttle_of_token(self._clock))
+        store = CloudflareStore(
+            settings,
+            self._clock,
+            self._clients.cloudflare,
+            # A team's token may read zones of any size.
+            most_copied=0 if of_team else MOST_RECORDS,
+            throttle=throttle,
+        )
+        identity = _digest(token, said.model_dump_json(), config.key.namespace, of_team)
+        name = str(store)
+        return name, self._shared(
+            identity,
+            store,
+            partial(self._hosted_pace, name, config.key.namespace),
+            hosted_dns.ADVICE_FOR_CLOUDFLARE,
+            of_team=of_team,
+            seconds=remembering.SECONDS if of_team else _SECONDS_BEHIND_COPIES,
+        )
+
+    def _azure(self, config: ResolvedConfig, said: AzureDns) -> tuple[str, RecordStore]:
+        settings, of_team = hosted_dns.azure_settings(config, said), self._is_of_team(config)
+        store = AzureStore(settings, self._clock, self._clients.azure)
+        application = (settings.tenant_id, settings.client_id, settings.client_secret)
+        identity = _digest("azure", said.model_dump_json(), *application, config.key.namespace, of_team)
+        # A cloud may be out of reach alone.
+        pace = partial(self._hosted_pace, f"Azure DNS, cloud {said.cloud}", config.key.namespace)
+        name = f"{store} of subscription {said.subscription_id}"
+        return name, self._shared(identity, store, pace, hosted_dns.ADVICE_FOR_AZURE, of_team=of_team)
+
+    def _pace(self, server: str) -> ServerPace:
+        """The pace of a server, however configs spell its name. Call under the lock."""
+        pace = self._paces.get(server)
+        if pace is None:
+            pace = self._paces[server] = ServerPace(self._clock, server)
+        return pace
+
+    def _hosted_pace(self, service: str, namespace: str) -> HostedPace:
+        """The pace of a namespace at a service; "" for cluster-scoped configs. Call under the lock."""
+        own, connections = (f"{each} of {service}" for each in (f"namespace {namespace}", "connections"))
+        pace = self._paces.get(own) or ServerPace(self._clock, service)
+        shared = self._paces.get(connections) or connections_to(self._clock, service)
+        self._paces[own], self._paces[connections] = pace, shared
+        return HostedPace(pace, shared)
 
     def _shared(
-        self, identity: str, store: RecordStore, server: str, advice: str, *, of_team: bool
+        self,
+        identity: str,
+        store: RecordStore,
+        pace: Callable[[], Pace],
+        advice: str,
+        *,
+        of_team: bool,
+        seconds: float = remembering.SECONDS,
     ) -> RecordStore:
-        """The store of equal configs. `server` names it, however configs spell it: all requests to it share
-        its pace."""
+        """The store of equal configs."""
         with self._lock:
             known = self._stores.get(identity)
             if known is not None:
                 return known
-            pace = self._paces.get(server)
-            if pace is None:
-                pace = self._paces[server] = ServerPace(self._clock, server)
             advices = {Failure.NOT_PERMITTED: advice}
-            how = {"room": _ROOM_OF_TEAM} if of_team else {}
-            made = RememberingStore(store, pace, self._clock, advices, **how)
+            room = _ROOM_OF_TEAM if of_team else remembering.ROOM
+            made = RememberingStore(store, pace(), self._clock, advices, room, seconds)
             self._stores[identity] = made
             return made
 
@@ -229,7 +306,7 @@ class DnsServers:
             ExternalError: it names a server that it may not name: requests from inside of the cluster reach
                 more than the team does.
         """
-        if not config.key.namespace or self._allowed.all:
+        if not self._is_of_team(config):
             return False
         if (_bare(host), port) not in self._allowed.servers:
             raise ExternalError(
@@ -240,11 +317,15 @@ class DnsServers:
             )
         return True
 
+    def _is_of_team(self, config: ResolvedConfig) -> bool:
+        """Whether a team wrote the config, and no flag trusts it."""
+        return bool(config.key.namespace) and not self._allowed.all
+
 
 def is_named_by(config: ResolvedConfig) -> bool:
     """Whether a config writes its records to a DNS service outside of AWS."""
     dns = config.spec.get("dns")
-    return isinstance(dns, Mapping) and bool(dns.get("rfc2136") or dns.get("powerdns"))
+    return isinstance(dns, Mapping) and any(dns.get(each) for each in _SERVICES)
 
 
 def _bare(host: str) -> str:

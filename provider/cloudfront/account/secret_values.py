@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from edgetenants_runtime.errors import ExternalError, Retry
@@ -16,12 +17,22 @@ from provider.dns.rdata import name_of
 from provider.dns.rfc2136 import Key
 from provider.dns.rfc2136.exchange import ALGORITHMS
 
-__all__ = ["api_key", "tsig_key"]
+__all__ = ["Application", "api_key", "application", "tsig_key"]
 
 _PRINTABLE: Final = re.compile("[!-~]+")
 _LONGEST: Final = 4096
 """Characters of a content."""
 _LONGEST_NAME: Final = 253
+_UUID: Final = re.compile("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application of Microsoft Entra ID, with its secret, which is in no text."""
+
+    tenant_id: str
+    client_id: str
+    client_secret: str = field(repr=False)
 
 
 def tsig_key(field: str, secret: Mapping[str, bytes]) -> Key:
@@ -50,15 +61,32 @@ def tsig_key(field: str, secret: Mapping[str, bytes]) -> Key:
     return Key(name, content, algorithm)
 
 
-def api_key(field: str, secret: Mapping[str, bytes]) -> str:
-    """Return the API key of a Secret that has it alone.
+def application(field: str, secret: Mapping[str, bytes]) -> Application:
+    """Return the application of a Secret with `tenantId`, `clientId` and `clientSecret`.
+
+    Raises:
+        ExternalError: one of them cannot be used.
+    """
+    tenant, client = _uuid(field, secret, "tenantId"), _uuid(field, secret, "clientId")
+    return Application(tenant, client, _printable(field, secret, "clientSecret", _LONGEST))
+
+
+def api_key(field: str, secret: Mapping[str, bytes], what: str = "API key") -> str:
+    """Return the API key, or what it is called, of a Secret that has it alone.
 
     Raises:
         ExternalError: it cannot be used.
     """
     for name in secret:
         return _printable(field, secret, name, _LONGEST)
-    raise ExternalError(f"{field}: expected a Secret with the API key, got none", retry=Retry.poll())
+    raise ExternalError(f"{field}: expected a Secret with the {what}, got none", retry=Retry.poll())
+
+
+def _uuid(field: str, secret: Mapping[str, bytes], name: str) -> str:
+    text = secret.get(name, b"").decode(errors="replace").strip()
+    if not _UUID.fullmatch(text):
+        raise _unusable(field, name, "a UUID")
+    return text
 
 
 def _printable(field: str, secret: Mapping[str, bytes], name: str, longest: int) -> str:

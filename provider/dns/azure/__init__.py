@@ -2,6 +2,7 @@
 
     store     what is written, and in which order    values    record sets as the SDK's, and back
     writer    the steps of one change                calls     requests, and what their errors mean
+    transport   its bounded connections
 
 The SDK (`azure-mgmt-dns`, `azure-identity`) is an extra, and is imported when a store makes its first
 request.

@@ -10,19 +10,33 @@ from __future__ import annotations
 
 import io
 import json
+import logging
+import re
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure
-from provider.dns.throttle import Throttle
+from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
+from provider.dns.throttle import LONGEST_PAUSE, Throttle
 
-__all__ = ["AzureCalls", "AzureSettings", "Client", "Connect", "connected"]
+__all__ = [
+    "CHINA",
+    "PUBLIC",
+    "US_GOVERNMENT",
+    "AzureCalls",
+    "AzureSettings",
+    "Client",
+    "Cloud",
+    "Connect",
+    "connected",
+]
 
 _SECONDS: Final = 10.0
 """Of one request. Azure's API answers in some hundred milliseconds."""
@@ -32,6 +46,8 @@ _PAUSE: Final = 30.0
 _WORDS: Final = 300
 """Characters of Azure's words in a message."""
 _MOST_ZONES: Final = 2000
+_MOST_PAGES: Final = 100
+"""Of zones. Azure has 100 on a page."""
 _NO_RECORD: Final = "NotFound"
 """The code for a record set that does not exist. A zone or resource group that is gone has another one."""
 _FAILURES: Final = {
@@ -44,6 +60,10 @@ _FAILURES: Final = {
 }
 _ENTRA: Final = "AADSTS"
 """How the error codes of Microsoft Entra ID begin."""
+_CHANGING: Final = re.compile(r" at 0x[0-9a-f]+| ?Trace ID:.*", re.DOTALL)
+"""The address of an object of Python, and how the words of Entra ID end: others at each attempt."""
+_OTHER_FORM: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What an answer of another form raises."""
 _RIGHTS: Final = (
     "the client needs the role DNS Zone Contributor, or the actions read, write and delete of "
     "Microsoft.Network/dnsZones, in the resource group"
@@ -51,6 +71,27 @@ _RIGHTS: Final = (
 
 Client = Any
 """The SDK's DnsManagementClient."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One of Azure's clouds. Each has its own accounts."""
+
+    url: str
+    """Of Azure Resource Manager."""
+    authority: str
+    """The URL of Microsoft Entra ID."""
+    alias: str = ""
+    """Another URL of it, which it may name in its answers."""
+
+
+PUBLIC: Final = Cloud("https://management.azure.com", "https://login.microsoftonline.com")
+US_GOVERNMENT: Final = Cloud("https://management.usgovcloudapi.net", "https://login.microsoftonline.us")
+CHINA: Final = Cloud(
+    "https://management.chinacloudapi.cn",
+    "https://login.chinacloudapi.cn",
+    "https://login.partner.microsoftonline.cn",
+)
 
 
 @dataclass(frozen=True)
@@ -64,29 +105,57 @@ class AzureSettings:
     client_secret: str = field(repr=False)
     zones: tuple[str, ...] = ()
     """Names of the zones that the provider may write to; empty for all public ones of the group."""
+    cloud: Cloud = PUBLIC
 
 
 Connect = Callable[[AzureSettings], Client]
 
 
-def connected(settings: AzureSettings, **other: Any) -> Client:
-    """Return the SDK's client for Azure's public cloud. `other` are options of the SDK.
+def connected(settings: AzureSettings, url: str = "") -> Client:
+    """Return the SDK's client. `url`: of a server in place of Azure, which asks for no token.
 
     Raises:
         DnsError: the SDK is not installed.
     """
     try:
+        from azure.core.pipeline import policies  # noqa: PLC0415
         from azure.identity import ClientSecretCredential  # noqa: PLC0415
+        from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy  # noqa: PLC0415
         from azure.mgmt.dns import DnsManagementClient  # noqa: PLC0415
+
+        from provider.dns.azure.transport import Transport  # noqa: PLC0415
     except ImportError as error:
-        words = f"Azure DNS: the SDK is not installed; install edgetenants[azure]: {error}"
+        words = f"Azure DNS: the provider's image is without its SDK, edgetenants[azure]: {error}"
         raise DnsError(Failure.REFUSED, words) from error
-    bounds: dict[str, Any] = {"retry_total": 0, "connection_timeout": _SECONDS, "read_timeout": _SECONDS}
-    options = {**bounds, "permit_redirects": False, **other}
+    for each in ("azure", "msal"):
+        # Their warnings have what the error has, at each attempt, and may quote what was sent.
+        logging.getLogger(each).setLevel(logging.CRITICAL)
     credential = ClientSecretCredential(
-        settings.tenant_id, settings.client_id, settings.client_secret, **bounds
+        settings.tenant_id,
+        settings.client_id,
+        settings.client_secret,
+        authority=settings.cloud.authority,
+        disable_instance_discovery=True,
+        transport=Transport(settings.cloud.authority, settings.cloud.alias),
+        retry_total=0,
+        connection_timeout=_SECONDS,
+        read_timeout=_SECONDS,
     )
-    return DnsManagementClient(credential, settings.subscription, **options)
+    asking = ARMChallengeAuthenticationPolicy(credential, f"{settings.cloud.url}/.default")
+    sandbox = policies.HeadersPolicy({"Authorization": "Bearer sandbox"})
+    return DnsManagementClient(
+        credential,
+        settings.subscription,
+        base_url=url or settings.cloud.url,
+        transport=Transport(url or settings.cloud.url),
+        # In place of the SDK's, which have one that registers the subscription, and sleeps for minutes.
+        policies=[
+            policies.RequestIdPolicy(),
+            policies.UserAgentPolicy("edgetenants"),
+            policies.ContentDecodePolicy(),
+            sandbox if url else asking,
+        ],
+    )
 
 
 class _NoRecordError(DnsError):
@@ -165,11 +234,12 @@ class AzureCalls:
 
     def _zones(self, client: Client, **options: float) -> tuple[str, ...]:
         found: list[str] = []
-        for each in client.zones.list_by_resource_group(self._settings.resource_group, **options):
-            if str(each.zone_type or "Public").rpartition(".")[2].lower() == "public":
-                found.append(str(each.name))
-            if len(found) > _MOST_ZONES:
-                words = f"{self}: expected at most {_MOST_ZONES} zones, got more; name the zones to use"
+        pages = client.zones.list_by_resource_group(self._settings.resource_group, **options).by_page()
+        for number, page in enumerate(islice(pages, _MOST_PAGES + 1)):
+            public = [each for each in page if _is_public(each)]
+            found += [str(each.name) for each in public]
+            if number >= _MOST_PAGES or len(found) > _MOST_ZONES:
+                words = f"{self}: expected at most {_MOST_ZONES} zones in the resource group, got more"
                 raise DnsError(Failure.REFUSED, words)
         return tuple(found)
 
@@ -192,7 +262,10 @@ class AzureCalls:
         try:
             return ask(client, connection_timeout=seconds, read_timeout=seconds)
         except exceptions.ServiceRequestError as error:
-            raise DnsError(Failure.LATER, f"{self}: {doing}: no connection: {self._words(error)}") from error
+            words = f"{self}: {doing}: no connection: {self._words(error)}"
+            raise NoConnection(Failure.LATER, words) from error
+        except exceptions.ServiceResponseError as error:
+            raise Unreachable(_unclear(write), f"{self}: {doing}: no answer: {self._words(error)}") from error
         except exceptions.ClientAuthenticationError as error:
             raise self._unauthorized(doing, error) from error
         except exceptions.DecodeError as error:
@@ -200,13 +273,19 @@ class AzureCalls:
             raise DnsError(_unclear(write), words) from error
         except exceptions.HttpResponseError as error:
             raise self._refused(doing, error, write=write) from error
-        except (exceptions.AzureError, ValueError, KeyError, TypeError, OSError) as error:
+        except _OTHER_FORM as error:
+            raise DnsError(
+                _unclear(write), f"{self}: {doing}: unexpected answer: {self._words(error)}"
+            ) from error
+        except (exceptions.AzureError, OSError) as error:
             raise DnsError(_unclear(write), f"{self}: {doing}: no answer: {self._words(error)}") from error
 
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = self._connect(self._settings)
+                self._client = client = self._connect(self._settings)
+                # The client does not know these calls. A request that runs keeps both.
+                weakref.finalize(self, client.close)
             return self._client
 
     def _refused(self, doing: str, error: Any, *, write: bool) -> DnsError:
@@ -225,13 +304,28 @@ class AzureCalls:
         """Microsoft Entra ID, or Azure, does not take the credentials; or no token could be asked for."""
         said = self._words(error.message)
         if error.response is None and _ENTRA not in said:
-            return DnsError(Failure.LATER, f"{self}: {doing}: no token: {said}")
+            return self._no_token(doing, error.__cause__, said)
         words = f"{self}: {doing}: {said}; check the tenant id, client id and client secret; {_RIGHTS}"
         return DnsError(Failure.NOT_PERMITTED, words)
 
+    def _no_token(self, doing: str, cause: BaseException | None, said: str) -> DnsError:
+        """The request was not sent, as its token was not."""
+        from azure.core import exceptions  # noqa: PLC0415
+
+        words = f"{self}: {doing}: no token: {said}"
+        if isinstance(cause, exceptions.ServiceRequestError):
+            return NoConnection(Failure.LATER, f"{self}: {doing}: no connection: {said}")
+        kind = Unreachable if isinstance(cause, exceptions.ServiceResponseError) else DnsError
+        return kind(Failure.LATER, words)
+
     def _words(self, text: object) -> str:
-        said, secret = str(text), self._settings.client_secret
-        return " ".join((said.replace(secret, "***") if secret else said).split())[:_WORDS]
+        # Blanks first: a pattern takes long for many of them.
+        said, secret = " ".join(str(text).split()), self._settings.client_secret
+        return _CHANGING.sub("", said.replace(secret, "***") if secret else said)[:_WORDS]
+
+
+def _is_public(zone: Any) -> bool:
+    return str(zone.zone_type or "Public").rpartition(".")[2].lower() == "public"
 
 
 def _as_json(answer: Any, _: Any, __: Any) -> Any:
@@ -240,11 +334,11 @@ def _as_json(answer: Any, _: Any, __: Any) -> Any:
 
 def _said(error: Any) -> tuple[str, str]:
     """The code and the message of an answer. Azure has them in the field `error`, or at the top."""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
+    with suppress(*_OTHER_FORM):
         found = json.loads(error.response.text())
         found = found.get("error") or found
         return str(found["code"]), str(found["message"])
-    return "", str(error.message)
+    return "", "without words of Azure"
 
 
 def _unclear(write: bool) -> Failure:
@@ -254,4 +348,4 @@ def _unclear(write: bool) -> Failure:
 def _after(error: Any) -> float | None:
     headers = getattr(error.response, "headers", None) or {}
     given = str(headers.get("Retry-After") or "")
-    return float(given) if given.isdecimal() else None
+    return min(float(given), LONGEST_PAUSE) if given.isdecimal() else None

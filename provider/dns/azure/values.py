@@ -72,6 +72,8 @@ def stored(name: str, kind: str, answer: Mapping[str, Any]) -> RecordSet:
     metadata = properties.get("metadata") or {}
     target = (properties.get("targetResource") or {}).get("id")
     values = (str(target),) if target else _values(kind, properties)
+    # JSON may have halves of characters, which no other text can have.
+    "".join(values).encode()
     about = Stored(str(answer["etag"]), str(metadata.get(STAMP, "")), UNFINISHED in metadata)
     return RecordSet(
         name, kind, values, int(properties["TTL"]), bool(target), routed=bool(target), as_stored=about

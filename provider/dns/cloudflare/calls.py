@@ -8,19 +8,33 @@ comes.
 
 from __future__ import annotations
 
+import re
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure
-from provider.dns.throttle import Rate, Throttle
+from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
+from provider.dns.throttle import LONGEST_PAUSE, Rate, Throttle
 
-__all__ = ["Client", "CloudflareCalls", "CloudflareSettings", "Connect", "Row", "connected"]
+__all__ = [
+    "MOST_RECORDS",
+    "URL",
+    "Client",
+    "CloudflareCalls",
+    "CloudflareSettings",
+    "Connect",
+    "Row",
+    "TooManyError",
+    "connected",
+    "throttle_of_token",
+]
 
-_API: Final = "https://api.cloudflare.com/client/v4"
+URL: Final = "https://api.cloudflare.com/client/v4"
 _SECONDS: Final = 10.0
 """Of one request. Cloudflare's API answers in some hundred milliseconds."""
 _LEAST_SECONDS: Final = 0.05
@@ -32,8 +46,13 @@ the user's dashboard, too."""
 _WORDS: Final = 300
 """Characters of Cloudflare's words in a message."""
 _ZONES_A_PAGE: Final = 50
-_RECORDS_A_PAGE: Final = 5000
-_MOST_PAGES: Final = 40
+_RECORDS_A_PAGE: Final = 1000
+"""About a megabyte, of the eight that an answer may have."""
+_KEYS: Final = ("id", "name", "type", "content", "ttl", "proxied", "priority", "status")
+"""Of a zone or record: what is kept of it."""
+_MOST_PAGES: Final = 100
+MOST_RECORDS: Final = 50_000
+"""Of a zone that are read at once; about 40 MiB while they are read."""
 _FAILURES: Final = {
     401: Failure.NOT_PERMITTED,
     403: Failure.NOT_PERMITTED,
@@ -54,7 +73,10 @@ _OF_CODES: Final = {
 """By Cloudflare's code, which says more than the status."""
 _RIGHTS: Final = "the API token needs the permissions Zone Read and DNS Write for the zone"
 
-_OTHER_FORM: Final = (ValueError, KeyError, TypeError, AttributeError)
+_ADDRESS: Final = re.compile(" at 0x[0-9a-f]+")
+"""Of an object of Python, in the words of a library: another one at each attempt."""
+_OTHER_FORM: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What an answer of another form raises."""
 
 Client = Any
 """The SDK's Cloudflare."""
@@ -74,7 +96,11 @@ class CloudflareSettings:
 Connect = Callable[[CloudflareSettings], Client]
 
 
-def connected(settings: CloudflareSettings, url: str = _API) -> Client:
+class TooManyError(DnsError):
+    """There are more rows than may be read at once."""
+
+
+def connected(settings: CloudflareSettings, url: str = URL) -> Client:
     """Return the SDK's client for Cloudflare's API at its URL.
 
     Raises:
@@ -82,28 +108,43 @@ def connected(settings: CloudflareSettings, url: str = _API) -> Client:
     """
     try:
         from cloudflare import Cloudflare, DefaultHttpxClient  # noqa: PLC0415
+
+        from provider.dns.cloudflare.transport import Transport  # noqa: PLC0415
     except ImportError as error:
-        words = f"Cloudflare: the SDK is not installed; install edgetenants[cloudflare]: {error}"
+        words = f"Cloudflare: the provider's image is without its SDK, edgetenants[cloudflare]: {error}"
         raise DnsError(Failure.REFUSED, words) from error
+    http = DefaultHttpxClient(transport=Transport(url), follow_redirects=False)
+    http.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     client = Cloudflare(
         api_token=settings.token,
         base_url=url,
         max_retries=0,
         timeout=_SECONDS,
-        http_client=DefaultHttpxClient(follow_redirects=False),
+        http_client=http,
     )
     # The SDK prefers these, which it takes from environment variables, to the token.
     client.api_email = client.api_key = client.user_service_key = None
     return client
 
 
+def throttle_of_token(clock: Clock) -> Throttle:
+    """Return the pace that Cloudflare permits to one token."""
+    return Throttle(clock, "Cloudflare", _RATE)
+
+
 class CloudflareCalls:
     """The requests with one token. Thread-safe."""
 
-    def __init__(self, settings: CloudflareSettings, clock: Clock, connect: Connect = connected) -> None:
-        """Connects to nothing yet."""
+    def __init__(
+        self,
+        settings: CloudflareSettings,
+        clock: Clock,
+        connect: Connect = connected,
+        throttle: Throttle | None = None,
+    ) -> None:
+        """Connects to nothing yet. `throttle`: shared by all that use the token."""
         self._settings, self._connect = settings, connect
-        self._throttle = Throttle(clock, str(self), _RATE)
+        self._throttle = throttle or throttle_of_token(clock)
         self._lock = threading.Lock()
         self._client: Client | None = None
 
@@ -119,10 +160,11 @@ class CloudflareCalls:
 
         return self._pages("list of zones", page)
 
-    def records(self, zone: str, name: str | None = None) -> list[Row]:
+    def records(self, zone: str, name: str | None = None, *, most: int = MOST_RECORDS) -> list[Row]:
         """Return the records of a zone: those of one name, or all.
 
         Raises:
+            TooManyError: there are more than `most`.
             DnsError: they cannot be listed.
         """
         doing = f"read of {name or 'all records'} in zone {zone}"
@@ -133,7 +175,7 @@ class CloudflareCalls:
                 zone_id=zone, page=number, per_page=_RECORDS_A_PAGE, **only, **options
             )
 
-        return self._pages(doing, page)
+        return self._pages(doing, page, most)
 
     def batch(self, zone: str, doing: str, changes: Mapping[str, Sequence[Row]]) -> Mapping[str, Any]:
         """Make changes as one transaction; return what became of them, in the same form.
@@ -162,17 +204,21 @@ class CloudflareCalls:
     def __str__(self) -> str:
         return "Cloudflare"
 
-    def _pages(self, doing: str, page: Callable[..., Any]) -> list[Row]:
+    def _pages(self, doing: str, page: Callable[..., Any], most: int = MOST_RECORDS) -> list[Row]:
         found: list[Row] = []
         for number in range(1, _MOST_PAGES + 1):
             rows, pages = self._asked(doing, lambda client, n=number, **options: page(client, n, **options))
-            if not isinstance(rows, list):
-                raise DnsError(Failure.LATER, f"{self}: {doing}: unexpected answer: no list")
-            found += rows
+            try:
+                found += map(_kept, rows)
+            except _OTHER_FORM as error:
+                words = f"{self}: {doing}: unexpected answer: expected a list of objects"
+                raise DnsError(Failure.LATER, words) from error
+            # A page has at least one, so the number of pages says that there are too many.
+            if max(len(found), len(rows) * (pages - number)) > most:
+                break
             if number >= pages:
                 return found
-        words = f"{self}: {doing}: expected at most {_MOST_PAGES} pages, got more"
-        raise DnsError(Failure.REFUSED, words)
+        raise TooManyError(Failure.REFUSED, f"{self}: {doing}: expected at most {most} of them, got more")
 
     def _asked(self, doing: str, ask: Callable[..., Any], *, write: bool = False) -> tuple[Any, int]:
         """The result of an answer, and the number of its pages."""
@@ -190,9 +236,10 @@ class CloudflareCalls:
             raise self._refused(doing, error, unclear) from error
         except cloudflare.APIConnectionError as error:
             never = isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-            failure, what = (Failure.LATER, "no connection") if never else (unclear, "no answer")
-            words = f"{self}: {doing}: {what}: {self._words(error.__cause__ or error)}"
-            raise DnsError(failure, words) from error
+            words = self._words(error.__cause__ or error)
+            if never:
+                raise NoConnection(Failure.LATER, f"{self}: {doing}: no connection: {words}") from error
+            raise Unreachable(unclear, f"{self}: {doing}: no answer: {words}") from error
         except (cloudflare.CloudflareError, httpx.HTTPError, *_OTHER_FORM) as error:
             words = f"{self}: {doing}: unexpected answer: {self._words(repr(error))}"
             raise DnsError(unclear, words) from error
@@ -200,7 +247,9 @@ class CloudflareCalls:
     def _connected(self) -> Client:
         with self._lock:
             if self._client is None:
-                self._client = self._connect(self._settings)
+                self._client = client = self._connect(self._settings)
+                # The client does not know these calls. A request that runs keeps both.
+                weakref.finalize(self, client.close)
             return self._client
 
     def _refused(self, doing: str, error: Any, unclear: Failure) -> DnsError:
@@ -213,12 +262,12 @@ class CloudflareCalls:
         after = _after(error.response.headers.get("Retry-After"))
         if status == 429:
             after = self._throttle.pause(_PAUSE if after is None else after)
-        said = "; ".join(f"{message} ({code})" for code, message in errors) or error.body or error.message
+        said = "; ".join(f"{message} ({code})" for code, message in errors) or "without words of Cloudflare"
         rights = f"; {_RIGHTS}" if failure is Failure.NOT_PERMITTED else ""
         return DnsError(failure, f"{self}: {doing}: {status}: {self._words(said)}{rights}", after=after)
 
     def _words(self, text: object) -> str:
-        said, token = str(text), self._settings.token
+        said, token = _ADDRESS.sub("", str(text)), self._settings.token
         return " ".join((said.replace(token, "***") if token else said).split())[:_WORDS]
 
 
@@ -230,5 +279,18 @@ def _errors(body: object) -> list[tuple[int, str]]:
     ]
 
 
+def _kept(row: Row) -> Row:
+    """Some of a row: a zone may have many.
+
+    Raises:
+        TypeError, ValueError: it is none, or has halves of characters, which JSON may have.
+    """
+    if not isinstance(row, Mapping):
+        raise TypeError("expected an object")
+    kept = {key: row[key] for key in _KEYS if key in row}
+    "".join(each for each in kept.values() if isinstance(each, str)).encode()
+    return kept
+
+
 def _after(header: str | None) -> float | None:
-    return float(header) if header and header.isdecimal() else None
+    return min(float(header), LONGEST_PAUSE) if header and header.isdecimal() else None

@@ -22,7 +22,15 @@ from contextlib import suppress
 from typing import Any, Final
 
 from edgetenants_runtime.clock import Clock
-from provider.dns.cloudflare.calls import CloudflareCalls, CloudflareSettings, Connect, Row, connected
+from provider.dns.cloudflare.calls import (
+    MOST_RECORDS,
+    CloudflareCalls,
+    CloudflareSettings,
+    Connect,
+    Row,
+    TooManyError,
+    connected,
+)
 from provider.dns.cloudflare.values import APEX, Stored, posts, record_sets
 from provider.dns.cloudflare.zone_copy import ZoneCopy
 from provider.dns.errors import DnsError, Failure
@@ -31,6 +39,7 @@ from provider.dns.rdata import name_of
 from provider.dns.records import RecordSet, Zone, longest_match, normal
 from provider.dns.refreshing import Refreshing
 from provider.dns.store import Change, Found, Written
+from provider.dns.throttle import Throttle
 
 __all__ = ["CloudflareStore"]
 
@@ -38,6 +47,8 @@ _SECONDS: Final = 300.0
 """How old a list of zones may be."""
 _MOST_COPIES: Final = 500
 """Zones of which copies are kept."""
+_TOO_LARGE_SECONDS: Final = 3600.0
+"""How long the names of a zone with too many records are read one by one."""
 _WRITABLE: Final = "full"
 """The type of the zones that Cloudflare serves. Those of other types get their records, or are served,
 elsewhere, or are private."""
@@ -48,23 +59,35 @@ _LEFT: Final = "moved"
 class CloudflareStore:
     """Implements provider.dns.store.RecordStore for one API token. Thread-safe."""
 
-    def __init__(self, settings: CloudflareSettings, clock: Clock, connect: Connect = connected) -> None:
-        """Connects to nothing yet. `connect` makes the SDK's client."""
-        self._calls, self._clock = CloudflareCalls(settings, clock, connect), clock
+    def __init__(
+        self,
+        settings: CloudflareSettings,
+        clock: Clock,
+        connect: Connect = connected,
+        *,
+        most_copied: int = MOST_RECORDS,
+        throttle: Throttle | None = None,
+    ) -> None:
+        """Connects to nothing yet. `connect` makes the SDK's client. `most_copied`: records in the copies of
+        all zones; with 0, each name is read. `throttle`: shared by all stores with the token."""
+        self._most_copied = most_copied
+        self._calls, self._clock = CloudflareCalls(settings, clock, connect, throttle), clock
         self._wanted = frozenset(map(normal, settings.zones))
         self._zones: Refreshing[tuple[Zone, ...]] = Refreshing(clock, f"{self}: list of zones")
         self._lock = threading.Lock()
         self._copies: dict[str, ZoneCopy] = {}
+        self._too_large: dict[str, float] = {}
+        """By the zone's id, until when no copy is read."""
 
     def zone_of(self, domain: str) -> Zone | None:
         """See RecordStore.zone_of."""
         return longest_match(domain.removeprefix("*."), self._zones.get(self._listed, _SECONDS))
 
     def read(self, zone: Zone, names: Iterable[str], *, fresh: bool = False) -> Found:
-        """See RecordStore.read. Without `fresh`, a copy of the zone is used, at most ten minutes old."""
+        """See RecordStore.read. Without `fresh`, a copy of the zone is used, at most five minutes old."""
         wanted = sorted(set(names))
         try:
-            found = {} if fresh else self._copy(zone).of(wanted)
+            found = {} if fresh else self._copied(zone, wanted)
             return Found({name: found[name] if name in found else self._read(zone, name) for name in wanted})
         except DnsError as error:
             raise self._noted(error) from error
@@ -144,6 +167,26 @@ class CloudflareStore:
             return True
         return False
 
+    def _copied(self, zone: Zone, names: list[str]) -> dict[str, tuple[RecordSet, ...]]:
+        """What a copy of the zone has at the names; nothing, if there is none or it lacks something."""
+        with self._lock:
+            too_large = self._too_large.get(zone.id, float("-inf")) > self._clock.now()
+        if not self._most_copied or too_large:
+            return {}
+        try:
+            return self._copy(zone).of(names)
+        except TooManyError:
+            with self._lock:
+                if len(self._too_large) >= _MOST_COPIES:
+                    self._too_large.clear()
+                self._too_large[zone.id] = self._clock.now() + _TOO_LARGE_SECONDS
+            return {}
+
+    def _all_of(self, zone: Zone) -> dict[str, tuple[RecordSet, ...]]:
+        with self._lock:
+            others = sum(each.size for id_, each in self._copies.items() if id_ != zone.id)
+        return self._parsed(zone, self._calls.records(zone.id, most=max(0, self._most_copied - others)))
+
     def _copy(self, zone: Zone) -> ZoneCopy:
         with self._lock:
             if zone.id not in self._copies and len(self._copies) >= _MOST_COPIES:
@@ -152,7 +195,7 @@ class CloudflareStore:
                 self._copies[zone.id] = ZoneCopy(
                     self._clock,
                     f"{self}: read of zone {zone.name}",
-                    lambda: self._parsed(zone, self._calls.records(zone.id)),
+                    lambda: self._all_of(zone),
                 )
             return self._copies[zone.id]
 

@@ -17,8 +17,8 @@ from provider.dns.refreshing import Refreshing
 
 __all__ = ["ZoneCopy"]
 
-_SECONDS: Final = 600.0
-"""How old a copy may be."""
+_SECONDS: Final = 300.0
+"""How old a copy may be. What is in front of the store remembers for as long again."""
 _LAG: Final = 60.0
 """Seconds after a write in which a list may lack it."""
 _MOST_WRITTEN: Final = 20_000
@@ -41,8 +41,14 @@ class ZoneCopy:
         self._clock, self._read = clock, read
         self._copy: Refreshing[_Copy] = Refreshing(clock, what)
         self._lock = threading.Lock()
+        self._size = 0
         self._written: dict[str, float] = {}
         """By name, when this process last wrote or read other than the copy has it."""
+
+    @property
+    def size(self) -> int:
+        """The records of the copy as it is now, roughly."""
+        return self._size
 
     def of(self, names: Iterable[str]) -> dict[str, tuple[RecordSet, ...]]:
         """Return the record sets of those names of which the copy is not known to be wrong.
@@ -70,4 +76,5 @@ class ZoneCopy:
         records = self._read()
         with self._lock:
             self._written = {name: at for name, at in self._written.items() if at + _LAG >= began}
+            self._size = sum(len(each.values) for sets in records.values() for each in sets)
         return _Copy(began, records)

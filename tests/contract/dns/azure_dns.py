@@ -6,8 +6,6 @@ import itertools
 from functools import partial
 from typing import Any
 
-from azure.core.pipeline.policies import HeadersPolicy
-
 from provider.dns.azure import AzureSettings, AzureStore
 from provider.dns.azure.calls import connected
 from provider.dns.azure.values import TYPES, relative, stored
@@ -16,7 +14,9 @@ from tests.contract.dns.described import Answer, Request, Service
 from tests.contract.dns.servers import SMALL, ZONE
 
 SECRET = "a-secret-that-no-text-may-contain"
-SETTINGS = AzureSettings("0000-sub", "dns-group", "tenant", "client", SECRET)
+TENANT, CLIENT = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
+SUBSCRIPTION = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
+SETTINGS = AzureSettings(SUBSCRIPTION, "dns-group", TENANT, CLIENT, SECRET)
 _PAGE = 2
 """Zones of one page."""
 
@@ -120,9 +120,7 @@ class AzureDns(Service):
 
 def connect(url: str):
     """Makes the SDK's client for a server without TLS, with a token that needs no request."""
-
-    policy = HeadersPolicy(base_headers={"Authorization": f"Bearer {SECRET}"})
-    return partial(connected, base_url=url, authentication_policy=policy)
+    return partial(connected, url=url)
 
 
 def store(url: str, clock, settings: AzureSettings = SETTINGS) -> AzureStore:

@@ -49,6 +49,8 @@ class CloudflareDns(Service):
         self._ids = itertools.count(1)
 
     def answer(self, request: Request) -> Answer:
+        if request.headers["Authorization"] != f"Bearer {TOKEN}":
+            return _failure(401, 10000, "Authentication error")
         if request.operation == "list zones":
             names = [
                 {"id": id_, "name": name, "type": kind, "status": status}

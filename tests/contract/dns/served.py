@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from edgetenants_runtime.config.resolved import ResolvedConfig
 from edgetenants_runtime.managed import ProviderConfigKey
-from provider.cloudfront.account.dns_servers import DnsServers
+from provider.cloudfront.account.dns_servers import Allowed, DnsServers
+from provider.cloudfront.account.hosted_dns import PUBLIC_SERVICES, Clients
 from tests.contract.dns.servers import API_KEY, HOST, KEY, ZONE, Running
 from tests.contract.emulated import Emulated
 from tests.contract.led import Led, led
@@ -17,8 +18,11 @@ from tests.unit.provider.dns.conformance import Bench
 
 DISTRIBUTION = "E2EXAMPLETEST"
 """Its certificate covers the names of the zone."""
+TOKEN = "dns.cloudflare.apiTokenSecretRef"
+APPLICATION = "dns.azure.credentialsSecretRef"
 TSIG = "dns.rfc2136.tsigSecretRef"
 API = "dns.powerdns.apiKeySecretRef"
+NONE_OF_TEAMS = Allowed()
 REF = {"namespace": "n", "name": "dns"}
 
 
@@ -77,10 +81,12 @@ def by_api(running: Running, bench: Bench) -> Service:
 class Served(Led):
     """A tenant whose DNS servers are those of its process."""
 
+    clients: ClassVar[Clients] = PUBLIC_SERVICES
+    """Those of the services on the internet. A fixture replaces them."""
     servers: DnsServers | None = None
 
     def _connect(self) -> Any:
-        self.servers = self.servers or DnsServers(self.aws.clock)
+        self.servers = self.servers or new_servers(self.aws)
         return self.connect(
             self.configs,
             self.accounts,
@@ -94,6 +100,11 @@ class Served(Led):
         """A new process, which remembers nothing."""
         self.servers = None
         self.restart()
+
+
+def new_servers(aws: Emulated, allowed: Allowed = NONE_OF_TEAMS) -> DnsServers:
+    """What a process knows of DNS servers when it starts."""
+    return DnsServers(aws.clock, allowed, Served.clients)
 
 
 def served(

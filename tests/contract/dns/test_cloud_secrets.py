@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -43,6 +44,17 @@ def test_no_secret_is_in_any_text(name, status, caplog):
         store(url, SystemClock()).zone_of(f"a.{ZONE}")
     assert secret not in str(told.value)
     assert len(str(told.value)) < 700
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_secret_is_in_the_words_of_a_service(name):
+    service, store, _, secret = SERVICES[name]
+    said = {"code": 1000, "message": f"the secret is {secret}"}
+    running = service()
+    running.fault = lambda *_: Answer(400, raw=json.dumps({"error": said, "errors": [said]}).encode())
+    with described.serving(running) as url, pytest.raises(DnsError, match="the secret is") as told:
+        store(url, SystemClock()).zone_of(f"a.{ZONE}")
+    assert secret not in str(told.value)
 
 
 @pytest.mark.parametrize("name", SERVICES)

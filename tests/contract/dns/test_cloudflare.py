@@ -8,8 +8,9 @@ import pytest
 
 from edgetenants_runtime.clock import FakeClock, SystemClock
 from provider.dns import ownership, plan
+from provider.dns.cloudflare import CloudflareStore
 from provider.dns.errors import DnsError, Failure
-from provider.dns.records import RecordSet
+from provider.dns.records import RecordSet, Zone
 from provider.dns.store import Change
 from tests.contract.dns import cloudflare_dns, described
 from tests.contract.dns.cloudflare_dns import CloudflareDns
@@ -124,3 +125,51 @@ class TestRecords:
             Change(name, deletes=(sets[1],), creates=(RecordSet(name, "A", ("192.0.2.3",), 60),)),
         )
         assert [each.values for each in cloudflare.truth(name)] == [("192.0.2.3",)]
+
+
+class TestCopies:
+    """Of zones, which are for looks only."""
+
+    @pytest.fixture
+    def clock(self):
+        return FakeClock()
+
+    def reads(self, cloudflare):
+        """Names that were read, and "" for a whole zone."""
+        listed = [each for each in cloudflare.seen if each.operation == "list records"]
+        return [each.query.get("name.exact", "") for each in listed]
+
+    def made(self, cloudflare, clock, most):
+        connect = cloudflare_dns.connect(cloudflare.url)
+        store = CloudflareStore(cloudflare_dns.SETTINGS, clock, connect, most_copied=most)
+        cloudflare.seen.clear()
+        return store
+
+    def test_without_copies_each_name_is_read(self, cloudflare, clock):
+        store = self.made(cloudflare, clock, 0)
+        for name in ("a", "b"):
+            store.read(cloudflare.zone, [f"{name}.{ZONE}"])
+        assert self.reads(cloudflare) == [f"a.{ZONE}", f"b.{ZONE}"]
+
+    def test_a_zone_that_is_too_large_is_read_by_name_for_an_hour(self, cloudflare, clock):
+        for number in range(10):
+            cloudflare.put(RecordSet(f"x{number}.{ZONE}", "A", ("192.0.2.1",), 60))
+        store = self.made(cloudflare, clock, 6)
+        found = store.read(cloudflare.zone, [f"x1.{ZONE}"])
+        assert [each.values for each in found.of(f"x1.{ZONE}")] == [("192.0.2.1",)]
+        store.read(cloudflare.zone, [f"b.{ZONE}"])
+        assert self.reads(cloudflare) == ["", f"x1.{ZONE}", f"b.{ZONE}"]
+        clock.advance(3601)
+        store.read(cloudflare.zone, [f"b.{ZONE}"])
+        assert self.reads(cloudflare)[3:] == ["", f"b.{ZONE}"]
+
+    def test_the_copies_of_all_zones_have_one_limit(self, cloudflare, clock):
+        for number in range(10):
+            cloudflare.put(RecordSet(f"x{number}.{ZONE}", "A", ("192.0.2.1",), 60))
+        store = self.made(cloudflare, clock, 15)
+        store.read(cloudflare.zone, [f"a.{ZONE}"])
+        (other,) = [id_ for id_, each in cloudflare.zones.items() if each[0] == "other.test"]
+        cloudflare.zone = Zone(other, ZONE)
+        store.read(cloudflare.zone, [f"a.{ZONE}"])
+        assert self.reads(cloudflare)[-1] == f"a.{ZONE}"
+        assert "" in self.reads(cloudflare)

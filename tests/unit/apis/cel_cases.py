@@ -69,13 +69,19 @@ def plan(**fields: Any) -> dict[str, Any]:
     return {"plans": {"standard": {"distributionId": "E1EDGETENANTS", **fields}}}
 
 
-_ONE_SERVICE = "expected exactly one of route53, rfc2136 and powerdns"
+_ONE_SERVICE = "expected exactly one of route53, rfc2136, powerdns, cloudflare and azure"
 _POWERDNS = {
     "url": "http://pdns:8081",
     "apiKeySecretRef": {"namespace": "dns", "name": "pdns", "key": "key"},
 }
 _OWN_POWERDNS = {**_POWERDNS, "apiKeySecretRef": {"name": "pdns", "key": "key"}}
 """In a ProviderConfig of a namespace."""
+_CLOUDFLARE = {"apiTokenSecretRef": {"namespace": "dns", "name": "cf", "key": "token"}}
+_AZURE = {
+    "subscriptionId": "11111111-2222-3333-4444-555555555555",
+    "resourceGroup": "dns",
+    "credentialsSecretRef": {"namespace": "dns", "name": "az"},
+}
 _HTTPS_ONLY = "expected caCertificates with an https URL only"
 _MANAGED = {"validationTokenHost": "cloudfront"}
 _NO_ID = (
@@ -319,6 +325,16 @@ CEL_CASES: tuple[Case, ...] = (
         "one DNS provider", SHARED_CONFIGS, _ONE_SERVICE,
         config(dns={"powerdns": _POWERDNS}),
         config(dns={"powerdns": _POWERDNS, "rfc2136": {"server": "10.0.0.1"}}),
+    ),
+    Case(
+        "one of two DNS services", SHARED_CONFIGS, _ONE_SERVICE,
+        config(dns={"cloudflare": _CLOUDFLARE}),
+        config(dns={"cloudflare": _CLOUDFLARE, "azure": _AZURE}),
+    ),
+    Case(
+        "Azure DNS, and no server", SHARED_CONFIGS, _ONE_SERVICE,
+        config(dns={"azure": _AZURE}),
+        config(dns={"azure": _AZURE, "rfc2136": {"server": "10.0.0.1"}}),
     ),
     Case(
         "one DNS provider of a namespace", (kinds.PROVIDER_CONFIG,), _ONE_SERVICE,

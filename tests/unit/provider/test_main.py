@@ -226,6 +226,19 @@ def test_dns_servers_of_namespaces(monkeypatch):
     assert (answer.exit_code, "expected HOST:PORT, got 'ns1.example.com'" in answer.output) == (2, True)
 
 
+def test_servers_in_place_of_hosted_dns_services(monkeypatch):
+    found = options.policy(given(), "i")
+    assert (found.cloudflare_url, found.azure_url) == (None, None)
+    found = options.policy(
+        given("--cloudflare-url=http://127.0.0.1:1/client/v4/", "--azure-url=http://a:2"), "i"
+    )
+    assert (found.cloudflare_url, found.azure_url) == ("http://127.0.0.1:1/client/v4", "http://a:2")
+    for wrong in ("ftp://a", "a:1", "http://", "http://a?b", "http://a#b"):
+        monkeypatch.setenv("EDGETENANTS_AZURE_URL", wrong)
+        answer = CliRunner().invoke(main.main, [])
+        assert (answer.exit_code, "expected an http or https URL" in answer.output) == (2, True), wrong
+
+
 def test_the_help_has_every_flag_under_its_section():
     text = CliRunner().invoke(main.main, ["--help"]).output
     flags = [name for p in main.main.params if p.param_type_name == "option" for name in p.opts]

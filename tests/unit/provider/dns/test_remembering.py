@@ -32,6 +32,7 @@ class Counted(MemoryStore):
         self.error: DnsError | None = None
         self.meanwhile = lambda: None
         self.there = True
+        self.was_fresh = False
 
     def zone_of(self, domain):
         self._ask(f"zone {domain}")
@@ -39,6 +40,7 @@ class Counted(MemoryStore):
 
     def read(self, zone, names, *, fresh=False):
         self._ask(f"read {' '.join(sorted(names))}")
+        self.was_fresh = fresh
         found = super().read(zone, names)
         self.meanwhile()
         return found
@@ -282,3 +284,22 @@ def test_a_domain_in_two_zones_is_known_until_both_are_gone():
 def test_a_mark_with_a_long_owner_is_none():
     long = RecordSet(ownership.mark_name(NAME), "TXT", (f"heritage=edgetenants,owner={'a' * 60_000}",), 60)
     assert ownership.owner_of(long) is None
+
+
+def test_a_store_with_copies_knows_what_must_be_fresh(clock):
+    inner = Counted(OLD)
+    store = RememberingStore(inner, ServerPace(clock, "x"), clock, seconds=100.0)
+    store.read(inner.zone, [NAME])
+    assert not inner.was_fresh
+    store.read_again(inner.zone, [NAME])
+    assert inner.was_fresh
+
+
+def test_it_remembers_for_as_long_as_it_is_told(clock):
+    inner = Counted(OLD)
+    store = RememberingStore(inner, ServerPace(clock, "x"), clock, seconds=100.0)
+    for seconds in (0, 99, 2):
+        clock.advance(seconds)
+        store.zone_of(NAME)
+        store.read(inner.zone, [NAME])
+    assert inner.asked == [f"zone {NAME}", f"read {NAME}"] * 2

@@ -10,8 +10,8 @@ import pytest
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from provider.dns import server_pace
-from provider.dns.errors import DnsError, Failure, Unreachable
-from provider.dns.server_pace import Patience, ServerPace, waiting
+from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
+from provider.dns.server_pace import HostedPace, Patience, ServerPace, connections_to, waiting
 from tests.unit.provider.dns.taken_turns import all_turns_taken
 
 
@@ -139,3 +139,41 @@ def test_the_words_of_a_pause_are_the_same_at_each_attempt(pace, clock):
         said.add(str(told.value))
         clock.advance(0.6)
     assert len(said) == 1
+
+
+class TestHosted:
+    """Two namespaces at one service."""
+
+    @pytest.fixture
+    def connections(self, clock):
+        return connections_to(clock, "DNS server x port 53")
+
+    @pytest.fixture
+    def red(self, clock, connections):
+        return HostedPace(ServerPace(clock, "DNS server x port 53"), connections)
+
+    @pytest.fixture
+    def blue(self, clock, connections):
+        return HostedPace(ServerPace(clock, "DNS server x port 53"), connections)
+
+    def test_an_answer_that_takes_too_long_is_the_own_matter(self, red, blue):
+        fail(red)
+        assert paused(red) == pytest.approx(2.0)
+        assert paused(blue) == 0.0
+
+    def test_turns_are_the_own_matter(self, red, blue, monkeypatch):
+        monkeypatch.setattr(server_pace, "_TURN_SECONDS", 0.05)
+        with all_turns_taken(red):
+            assert paused(blue) == 0.0
+
+    def test_without_a_connection_no_one_asks(self, red, blue, clock):
+        fail(red, NoConnection(Failure.LATER, "no connection"))
+        assert paused(blue) == pytest.approx(2.0)
+        clock.advance(4.1)
+        assert paused(blue) == 0.0
+        assert paused(red) == 0.0
+
+    def test_what_is_watched_has_both_paces(self, red, blue):
+        with pytest.raises(NoConnection), red.watched():
+            raise NoConnection(Failure.LATER, "no connection")
+        assert paused(blue) > 0

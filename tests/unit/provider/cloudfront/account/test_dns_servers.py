@@ -15,7 +15,9 @@ from edgetenants_runtime.errors import ExternalError
 from edgetenants_runtime.managed import ProviderConfigKey
 from provider.cloudfront.account import dns_servers
 from provider.cloudfront.account.dns_servers import Allowed, DnsServers, is_named_by, parse_servers
+from provider.cloudfront.account.hosted_dns import Clients
 from provider.cloudfront.account.public_addresses import is_public
+from provider.dns.cloudflare import zone_copy
 from provider.dns.errors import DnsError, Failure
 
 TSIG = "dns.rfc2136.tsigSecretRef"
@@ -24,6 +26,16 @@ SECRET = "a-secret-that-no-message-may-show"
 REF = {"namespace": "dns", "name": "s"}
 UPDATES = {"rfc2136": {"server": "ns.example.com", "tsigSecretRef": REF}}
 POWERDNS = {"powerdns": {"url": "http://pdns.example.com:8081", "apiKeySecretRef": {**REF, "key": "key"}}}
+TOKEN = "dns.cloudflare.apiTokenSecretRef"
+APPLICATION = "dns.azure.credentialsSecretRef"
+UUID = "11111111-2222-3333-4444-555555555555"
+CLOUDFLARE = {"cloudflare": {"apiTokenSecretRef": {**REF, "key": "token"}}}
+AZURE = {"azure": {"subscriptionId": UUID, "resourceGroup": "g", "credentialsSecretRef": REF}}
+A_TOKEN = {TOKEN: {"token": SECRET.encode()}}
+AN_APPLICATION = {
+    APPLICATION: {"tenantId": UUID.encode(), "clientId": UUID.encode(), "clientSecret": SECRET.encode()}
+}
+HOSTED = [(CLOUDFLARE, A_TOKEN), (AZURE, AN_APPLICATION)]
 A_KEY = {TSIG: {"name": b"key.example", "secret": b64encode(b"x" * 32)}}
 AN_API_KEY = {KEY: {"key": SECRET.encode()}}
 ALLOWED = Allowed(frozenset({("ns.example.com", 53), ("pdns.example.com", 8081)}))
@@ -73,6 +85,8 @@ def refusal(servers, given) -> str:
 def test_which_configs_are_named():
     assert is_named_by(config(UPDATES))
     assert is_named_by(config(POWERDNS))
+    assert is_named_by(config(CLOUDFLARE))
+    assert is_named_by(config(AZURE))
     assert not is_named_by(config({"route53": {}}))
     assert not is_named_by(config(None))
 
@@ -111,8 +125,33 @@ class TestSecrets:
     def test_blanks_around_an_api_key_are_none_of_it(self, servers):
         assert servers.of(config(POWERDNS, {KEY: {"key": b" k\n"}})).store._store._key == "k"
 
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("tenantId", f"{UUID}/../{SECRET}", "expected a UUID, got something else"),
+            ("clientId", SECRET, "expected a UUID, got something else"),
+            ("clientSecret", f"{SECRET} x", "expected 1 to 4096 printable ASCII"),
+            ("clientSecret", "", "expected 1 to 4096 printable ASCII"),
+        ],
+    )
+    def test_an_application_that_cannot_be_used_is_told_without_its_content(
+        self, servers, name, content, words
+    ):
+        secrets = {APPLICATION: {**AN_APPLICATION[APPLICATION], name: content.encode()}}
+        where = "ClusterProviderConfig dns: spec.dns.azure.credentialsSecretRef: "
+        said = refusal(servers, config(AZURE, secrets))
+        assert said.startswith(f"{where}key {name!r} of the Secret: {words}")
+
+    @pytest.mark.parametrize("content", ["a\r\nX-Other: b", SECRET * 200, ""])
+    def test_an_api_token_that_cannot_be_used_is_told_without_its_content(self, servers, content):
+        said = refusal(servers, config(CLOUDFLARE, {TOKEN: {"token": content.encode()}}))
+        assert said.startswith(
+            "ClusterProviderConfig dns: spec.dns.cloudflare.apiTokenSecretRef: key 'token'"
+        )
+
     def test_no_text_of_a_store_shows_it(self, servers):
-        for given in (config(secrets=A_KEY), config(POWERDNS, AN_API_KEY)):
+        hosted = [config(*each) for each in HOSTED]
+        for given in (config(secrets=A_KEY), config(POWERDNS, AN_API_KEY), *hosted):
             records = servers.of(given)
             text = f"{records!r} {records.store!r} {records.store} {given!r} {vars(servers)!r}"
             assert SECRET not in text
@@ -387,6 +426,109 @@ class TestShared:
         assert len({id(each) for each in found}) == 1
 
 
+class TestHosted:
+    """Cloudflare and Azure, whose hosts no config names."""
+
+    @pytest.mark.parametrize(("dns", "secrets"), HOSTED)
+    def test_a_team_needs_no_flag_and_its_own_secret(self, servers, dns, secrets):
+        servers.of(config(dns, secrets))
+        servers.of(config(dns, secrets, "red", uid="u2"))
+        assert "SecretRef: " in refusal(servers, config(dns, {}, "red", uid="u3"))
+
+    @pytest.mark.parametrize(
+        ("dns", "secrets", "field"),
+        [
+            ({"azure": {**AZURE["azure"], "subscriptionId": "../x"}}, AN_APPLICATION, "subscriptionId"),
+            ({"azure": {**AZURE["azure"], "resourceGroup": "a/../b"}}, AN_APPLICATION, "resourceGroup"),
+            ({"azure": {**AZURE["azure"], "resourceGroup": ".."}}, AN_APPLICATION, "resourceGroup"),
+            ({"azure": {**AZURE["azure"], "cloud": "https://evil"}}, AN_APPLICATION, "cloud"),
+            ({"azure": {**AZURE["azure"], "url": "https://evil"}}, AN_APPLICATION, "url"),
+            ({"cloudflare": {**CLOUDFLARE["cloudflare"], "url": "https://evil"}}, A_TOKEN, "url"),
+        ],
+    )
+    def test_no_field_leads_to_another_host_or_path(self, servers, dns, secrets, field):
+        (name,) = dns
+        assert f"spec.dns.{name}.{field}" in refusal(servers, config(dns, secrets))
+
+    @pytest.mark.parametrize(
+        ("cloud", "host"),
+        [
+            ({}, "management.azure.com"),
+            ({"cloud": "USGovernment"}, "management.usgovcloudapi.net"),
+            ({"cloud": "China"}, "management.chinacloudapi.cn"),
+        ],
+    )
+    def test_a_cloud_has_its_host(self, servers, cloud, host):
+        store = servers.of(config({"azure": {**AZURE["azure"], **cloud}}, AN_APPLICATION)).store
+        settings = store._store._calls._settings
+        assert settings.cloud.url == f"https://{host}"
+        assert (settings.subscription, settings.resource_group, settings.client_secret) == (UUID, "g", SECRET)
+
+    @pytest.mark.parametrize(("dns", "secrets"), HOSTED)
+    def test_zones(self, servers, dns, secrets):
+        ((name, said),) = dns.items()
+        store = servers.of(config({name: {**said, "zones": ["Example.com."]}}, secrets)).store
+        assert store._store._wanted == {"example.com"}
+
+    @pytest.mark.parametrize(("dns", "secrets"), HOSTED)
+    def test_each_namespace_has_its_own_store_and_pace(self, servers, dns, secrets):
+        given = [config(dns, secrets, namespace, uid=f"u{namespace}") for namespace in ("", "red", "blue")]
+        stores = [servers.of(each).store for each in given]
+        assert len({id(each) for each in stores}) == 3
+        assert len({id(each._pace._own) for each in stores}) == 3
+        assert len({id(each._pace._connections) for each in stores}) == 1
+        again = servers.of(config({**dns, "existingRecords": "ReplaceIfConfirmed"}, secrets, "red", uid="v"))
+        assert again.store is stores[1]
+
+    def test_a_store_of_a_team_copies_no_zones_and_remembers_less(self, servers):
+        of_team = servers.of(config(CLOUDFLARE, A_TOKEN, "red")).store
+        of_all = servers.of(config(CLOUDFLARE, A_TOKEN, uid="u2")).store
+        assert (of_team._store._most_copied, of_all._store._most_copied) == (0, 50_000)
+        assert of_team._names._room * 10 < of_all._names._room
+
+    def test_what_is_behind_copies_is_remembered_for_a_shorter_time(self, servers):
+        behind = servers.of(config(CLOUDFLARE, A_TOKEN)).store._seconds
+        assert (
+            behind + zone_copy._SECONDS == servers.of(config(AZURE, AN_APPLICATION, uid="u2")).store._seconds
+        )
+
+    def test_all_stores_of_a_token_have_its_pace_at_cloudflare(self, servers):
+        zones = {"cloudflare": {**CLOUDFLARE["cloudflare"], "zones": ["a.test"]}}
+        other = {TOKEN: {"token": b"another"}}
+        given = [(CLOUDFLARE, A_TOKEN, ""), (zones, A_TOKEN, "red"), (CLOUDFLARE, other, "")]
+        stores = [servers.of(config(*each, uid=str(n))).store for n, each in enumerate(given)]
+        throttles = [each._store._calls._throttle for each in stores]
+        assert throttles[0] is throttles[1]
+        assert throttles[0] is not throttles[2]
+
+    @pytest.mark.parametrize(("dns", "secrets"), HOSTED)
+    def test_a_new_secret_takes_effect_at_once(self, servers, dns, secrets):
+        ((field, content),) = secrets.items()
+        before = servers.of(config(dns, secrets)).store
+        rotated = {field: {**content, list(content)[-1]: b"another"}}
+        after = servers.of(config(dns, rotated)).store
+        settings = after._store._calls._settings
+        assert after is not before
+        assert "another" in (getattr(settings, "token", ""), getattr(settings, "client_secret", ""))
+
+    @pytest.mark.parametrize(("dns", "secrets"), HOSTED)
+    def test_a_config_that_goes_takes_all_along(self, servers, dns, secrets):
+        servers.of(config(dns, secrets))
+        servers.of(config(dns, secrets, "red", uid="u2"))
+        servers.gone("u1")
+        servers.gone("u2")
+        gc.collect()
+        kept = (servers._stores, servers._paces, servers._throttles, servers._opened, servers._tickets)
+        assert [len(each) for each in kept] == [0] * 5
+
+    def test_flags_name_other_servers(self):
+        clients = Clients.at("http://127.0.0.1:1/x", "http://127.0.0.1:2")
+        assert clients.cloudflare.keywords == {"url": "http://127.0.0.1:1/x"}
+        assert clients.azure.keywords == {"url": "http://127.0.0.1:2"}
+        assert Clients.at(None, None).cloudflare.keywords == {"url": "https://api.cloudflare.com/client/v4"}
+        assert Clients.at(None, None).azure.keywords == {"url": ""}
+
+
 class TestPowerDns:
     def test_authorities(self, servers):
         said = refusal(servers, config(powerdns(url="https://a", caCertificates="x"), AN_API_KEY))
@@ -415,7 +557,9 @@ class TestPowerDns:
 
 def test_a_spec_that_is_not_valid_is_told_by_its_field(servers):
     both = {**UPDATES, **POWERDNS}
-    assert "spec.dns: expected exactly one of route53, rfc2136 and powerdns" in refusal(servers, config(both))
+    assert "spec.dns: expected exactly one of route53, rfc2136, powerdns, cloudflare and azure" in refusal(
+        servers, config(both)
+    )
 
 
 def test_propagation(servers):
