@@ -118,6 +118,77 @@ class PostgresqlSource(ApiModel):
     )
 
 
+_MYSQL_NAME = Field(min_length=1, max_length=64)
+_JSON_COLUMNS = Field(max_length=200)
+
+
+class MysqlSource(ApiModel):
+    """A table or query of a MySQL or MariaDB database, over TLS. The process connects only to hosts that its
+    flag --allowed-database-hosts lists."""
+
+    host: Annotated[str, Field(min_length=1, max_length=253, pattern="^[A-Za-z0-9._:-]+$")]
+    """Host name or address of the server. Its certificate must be for it."""
+    port: Annotated[int, Field(ge=1, le=65535), NOT_TEXT] = 3306
+    """Port of the server."""
+    database: Annotated[str, _MYSQL_NAME]
+    """Name of the database."""
+    user: Annotated[str, Field(min_length=1, max_length=128)]
+    """The user to read as. It needs the privilege SELECT, and should have no other."""
+    password_secret_ref: SecretKeySelector
+    """The key of a Secret of the same namespace that holds the user's password. It is read before each read
+    of the table, so a new password takes effect with the next one."""
+    ca_secret_ref: SecretKeySelector | None = None
+    """The key of a Secret of the same namespace that holds certificates of the authorities, in PEM, that the
+    server's certificate must be from. Unset: those of the system."""
+    table: Annotated[str | None, _MYSQL_NAME] = None
+    """Name of a table or view of the database, as the database writes it."""
+    columns: Annotated[
+        tuple[Annotated[str, _MYSQL_NAME], ...], Field(max_length=200), Kube(list_type="set")
+    ] = ()
+    """Columns of the table to read. Unset: all."""
+    query: Annotated[str | None, Field(min_length=1, max_length=16384)] = None
+    """A SELECT, instead of a table. It is run in a read-only transaction."""
+    json_columns: Annotated[tuple[ColumnName, ...], _JSON_COLUMNS, Kube(list_type="set")] = ()
+    """Columns of text that hold JSON, such as a list of domains. MariaDB has no type of its own for JSON."""
+
+    cel_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.table) != has(self.query)",
+            "expected exactly one of table and query",
+            lambda source: (source.table is None) != (source.query is None),
+        ),
+    )
+
+
+class RedisSource(ApiModel):
+    """The hashes below a prefix in Redis or Valkey, over TLS: the primary of one server, without a cluster.
+    The process connects only to hosts that its flag --allowed-database-hosts lists."""
+
+    host: Annotated[str, Field(min_length=1, max_length=253, pattern="^[A-Za-z0-9._:-]+$")]
+    """Host name or address of the server. Its certificate must be for it."""
+    port: Annotated[int, Field(ge=1, le=65535), NOT_TEXT] = 6379
+    """Port of the server."""
+    database: Annotated[int, Field(ge=0, le=65535), NOT_TEXT] = 0
+    """Number of the database."""
+    user: Annotated[str, Field(min_length=1, max_length=128)] = "default"
+    """The ACL user to read as. It needs `+info +scan +hgetall +select` and the keys below the prefix, and
+    should have no other rights."""
+    password_secret_ref: SecretKeySelector
+    """The key of a Secret of the same namespace that holds the user's password. It is read before each read
+    of the hashes, so a new password takes effect with the next one."""
+    ca_secret_ref: SecretKeySelector | None = None
+    """The key of a Secret of the same namespace that holds certificates of the authorities, in PEM, that the
+    server's certificate must be from. Unset: those of the system."""
+    prefix: Annotated[str, Field(min_length=1, max_length=256)]
+    """Each key that begins with it, such as `customer:`, is a row. A key of another type than hash is a row
+    that is wrong."""
+    key_column: ColumnName = "key"
+    """The column that has the rest of the key, without the prefix. A field of a hash with this name is left
+    out."""
+    json_columns: Annotated[tuple[ColumnName, ...], _JSON_COLUMNS, Kube(list_type="set")] = ()
+    """Fields that hold JSON, such as a list of domains. All others are text."""
+
+
 _NOT_RESERVED: Final = Rule(
     f"!(self.lowerAscii() in {list(_RESERVED_HEADERS)})",
     f"expected none of {', '.join(_RESERVED_HEADERS)}",
@@ -204,6 +275,9 @@ class HttpSource(ApiModel):
     )
 
 
+_STORES: Final = ("configMap", "postgresql", "mysql", "redis", "http")
+
+
 class SourceChoice(ApiModel):
     """Where the customers are."""
 
@@ -211,14 +285,18 @@ class SourceChoice(ApiModel):
     """A table in a ConfigMap of the same namespace."""
     postgresql: PostgresqlSource | None = None
     """A table or query of a PostgreSQL database."""
+    mysql: MysqlSource | None = None
+    """A table or query of a MySQL or MariaDB database."""
+    redis: RedisSource | None = None
+    """The hashes below a prefix in Redis or Valkey."""
     http: HttpSource | None = None
     """JSON objects from an HTTP API."""
 
     cel_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "[has(self.configMap), has(self.postgresql), has(self.http)].filter(given, given).size() == 1",
-            "expected exactly one of configMap, postgresql and http",
-            lambda choice: [choice.config_map, choice.postgresql, choice.http].count(None) == 2,
+            f"[{', '.join(f'has(self.{name})' for name in _STORES)}].filter(given, given).size() == 1",
+            f"expected exactly one of {', '.join(_STORES[:-1])} and {_STORES[-1]}",
+            lambda choice: sum(store is not None for _, store in choice) == 1,
         ),
     )
 

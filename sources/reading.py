@@ -11,14 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from apis.tenantsource import ConfigMapSource, HttpHeader, HttpSource, PostgresqlSource, SourceChoice
+from apis.tenantsource import (
+    ConfigMapSource,
+    HttpHeader,
+    HttpSource,
+    MysqlSource,
+    PostgresqlSource,
+    RedisSource,
+    SourceChoice,
+)
 from edgetenants_runtime import deadline
 from edgetenants_runtime.api.references import SecretKeySelector
 from edgetenants_runtime.clock import Clock
 from edgetenants_runtime.kube.errors import Forbidden, KubeError, NotFound
 from edgetenants_runtime.kube.kinds import CONFIG_MAPS, SECRETS
 from edgetenants_runtime.managed import ObjectKey, ResourceKind
-from sources.stores import http, postgresql
+from sources.stores import http, mysql, postgresql, redis
 from sources.stores.config_map import TextStore
 from sources.stores.store import Store, StoreError, StoreReason
 
@@ -51,6 +59,10 @@ def opener(get: Get, clock: Clock, allowed: Allowed) -> OpenStore:
         objects = _Objects(get, namespace)
         if choice.postgresql is not None:
             return _postgresql(objects, choice.postgresql, clock, allowed)
+        if choice.mysql is not None:
+            return _mysql(objects, choice.mysql, clock, allowed)
+        if choice.redis is not None:
+            return _redis(objects, choice.redis, clock, allowed)
         if choice.http is not None:
             return _http(objects, choice.http, clock, allowed)
         if choice.config_map is None:
@@ -60,14 +72,18 @@ def opener(get: Get, clock: Clock, allowed: Allowed) -> OpenStore:
     return open_store
 
 
-def _postgresql(objects: _Objects, source: PostgresqlSource, clock: Clock, allowed: Allowed) -> Store:
-    if (source.host.lower(), source.port) not in allowed.databases:
-        # Before any Secret is read.
+def _check_listed(host: str, port: int, allowed: Allowed) -> None:
+    """Before any Secret is read. Raises StoreError."""
+    if (host.lower(), port) not in allowed.databases:
         message = (
-            f"the database {source.host}:{source.port} is not in {DATABASES_FLAG} of edgetenants-sources, "
-            "which an administrator sets"
+            f"the database {host}:{port} is not in {DATABASES_FLAG} of edgetenants-sources, which an "
+            "administrator sets"
         )
         raise StoreError(StoreReason.ACCESS_DENIED, message)
+
+
+def _postgresql(objects: _Objects, source: PostgresqlSource, clock: Clock, allowed: Allowed) -> Store:
+    _check_listed(source.host, source.port, allowed)
     address = postgresql.Address(
         source.host,
         source.database,
@@ -84,6 +100,37 @@ def _what(source: PostgresqlSource) -> postgresql.Table | postgresql.Query:
     if source.query is not None:
         return postgresql.Query(source.query)
     return postgresql.Table(source.table or "", source.schema_name, source.columns)
+
+
+def _mysql(objects: _Objects, source: MysqlSource, clock: Clock, allowed: Allowed) -> Store:
+    _check_listed(source.host, source.port, allowed)
+    address = mysql.Address(
+        source.host,
+        source.database,
+        source.user,
+        objects.secret(source.password_secret_ref),
+        source.port,
+        ca=objects.authorities(source.ca_secret_ref),
+    )
+    what = (
+        mysql.Table(source.table or "", source.columns) if source.query is None else mysql.Query(source.query)
+    )
+    limits = mysql.Limits(read=_longest_read())
+    return mysql.MysqlStore(address, what, clock, json=source.json_columns, limits=limits)
+
+
+def _redis(objects: _Objects, source: RedisSource, clock: Clock, allowed: Allowed) -> Store:
+    _check_listed(source.host, source.port, allowed)
+    address = redis.Address(
+        source.host,
+        source.user,
+        objects.secret(source.password_secret_ref),
+        source.port,
+        source.database,
+        ca=objects.authorities(source.ca_secret_ref),
+    )
+    what = redis.Hashes(source.prefix, source.key_column, source.json_columns)
+    return redis.RedisStore(address, what, clock, limits=redis.Limits(read=_longest_read()))
 
 
 def _http(objects: _Objects, source: HttpSource, clock: Clock, allowed: Allowed) -> Store:

@@ -26,6 +26,7 @@ from psycopg.types.json import set_json_loads
 from sqlalchemy.pool import NullPool
 
 from edgetenants_runtime.clock import Clock
+from sources.stores.addresses import check
 from sources.stores.store import Row, StoreError, StoreReason
 from sources.stores.values import MAX_COLUMNS, MAX_ROWS, Unfit, parsed, row_of
 from sources.stores.watchdog import Sockets, Watchdog
@@ -265,19 +266,7 @@ def _state(connection: sa.Connection) -> str | None:
 
 
 def _check(address: Address) -> None:
-    # A path is a socket of this machine, where the process's own user may be let in; a list or a parameter
-    # would lead elsewhere.
-    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,253}", address.host):
-        raise StoreError(StoreReason.INVALID_CONFIGURATION, "the host must be one DNS name or IP address")
-    # libpq reads its parameters up to the first NUL, and would forget the checks of TLS after it.
-    for what, given in (
-        ("database", address.database),
-        ("user", address.user),
-        ("password", address.password),
-    ):
-        if not given.isprintable():
-            words = f"the {what} must have printable characters only"
-            raise StoreError(StoreReason.INVALID_CONFIGURATION, words)
+    check(address.host, database=address.database, user=address.user, password=address.password)
 
 
 def _statement(what: Table | Query, order_by: str) -> str:

@@ -351,7 +351,7 @@ SOURCES = (
     ),
     Mutation(
         "a path is a host",
-        "stores/postgresql.py",
+        "stores/addresses.py",
         "    if not re.fullmatch(",
         "    if False and re.fullmatch(",
         "a socket of the process's own machine may let its user in without a password",
@@ -440,7 +440,7 @@ SOURCES = (
     Mutation(
         "a database needs no administrator",
         "reading.py",
-        "    if (source.host.lower(), source.port) not in allowed.databases:",
+        "    if (host.lower(), port) not in allowed.databases:",
         "    if False:",
         "a TenantSource would connect to any service that the process reaches",
         OPENING,
@@ -448,8 +448,8 @@ SOURCES = (
     Mutation(
         "any port of an allowed host is a database",
         "reading.py",
-        "    if (source.host.lower(), source.port) not in allowed.databases:",
-        "    if source.host.lower() not in {host for host, _ in allowed.databases}:",
+        "    if (host.lower(), port) not in allowed.databases:",
+        "    if host.lower() not in {host for host, _ in allowed.databases}:",
         "a TenantSource would connect to other services of that host",
         OPENING,
     ),
@@ -511,7 +511,7 @@ SOURCES = (
     ),
     Mutation(
         "a NUL ends the parameters of a connection",
-        "stores/postgresql.py",
+        "stores/addresses.py",
         "        if not given.isprintable():",
         "        if False:",
         "the password would be sent without TLS",

@@ -54,6 +54,7 @@ from tests.mutants.runtime_priorities import RUNTIME_PRIORITIES
 from tests.mutants.shards import PROVIDER_SHARDS, RUNTIME_EDITED_LEASES, RUNTIME_SHARDS
 from tests.mutants.sources import SOURCES
 from tests.mutants.sources_availability import SOURCES_AVAILABILITY
+from tests.mutants.sources_databases import SOURCES_DATABASES
 from tests.mutants.sources_removals import REMOVING
 
 
@@ -142,7 +143,7 @@ TARGETS: Mapping[str, Target] = {
         ".",
         "sources",
         "tests",
-        (*SOURCES, *SOURCES_AVAILABILITY, *REMOVING),
+        (*SOURCES, *SOURCES_AVAILABILITY, *SOURCES_DATABASES, *REMOVING),
         beside=(*_APIS, *_RUNTIME),
     ),
     "function": Target(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.sources import servers
+from tests.contract.sources import mariadb, redis_server, servers
 from tests.contract.sources.packages import installed
 from xpkg.errors import PackagingError
 
@@ -40,4 +40,23 @@ def database(packages, new_cluster, scratch, request):
     home = scratch / f"{request.module.__name__.rpartition('.')[2]}-{os.getpid()}"
     home.mkdir()
     with servers.postgresql(packages, new_cluster, home) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def new_mariadb(packages, scratch):
+    return mariadb.prepared(packages, scratch / "new-mariadb")
+
+
+@pytest.fixture(scope="module")
+def mysql(packages, new_mariadb, scratch, request):
+    home = scratch / f"{request.module.__name__.rpartition('.')[2]}-mariadb-{os.getpid()}"
+    with mariadb.mariadb(packages, new_mariadb, home) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def redis(packages, scratch, request):
+    home = scratch / f"{request.module.__name__.rpartition('.')[2]}-redis-{os.getpid()}"
+    with redis_server.redis(packages, home) as running:
         yield running

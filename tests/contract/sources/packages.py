@@ -1,4 +1,5 @@
-"""PostgreSQL from Debian's packages, unpacked below the cache without root. No script of a package runs.
+"""PostgreSQL, MariaDB and Redis from Debian's packages, unpacked below the cache without root. No
+script of a package runs.
 
     python -m tests.contract.sources.packages    writes the lock with the versions that Debian serves today
 
@@ -31,14 +32,17 @@ WANTED: Final = (
     *("libssl3", "libstdc++6", "libgcc-s1", "libsystemd0", "libcap2", "libgcrypt20", "libgpg-error0"),
     *("libgnutls30", "libhogweed6", "libnettle8", "libgmp10", "libp11-kit0", "libffi8", "libidn2-0"),
     *("libtasn1-6", "libunistring2", "liblzma5", "zlib1g"),
+    *("mariadb-server-core", "libaio1", "libcrypt1", "libnuma1", "libpcre2-8-0", "liburing2"),
+    *("redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1"),
 )
-"""The server, and the packages of the libraries that it loads beside the C library."""
+"""The servers, and the packages of the libraries that they load beside the C library."""
 
 
 class Installed:
     """The unpacked packages."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.programs = root / "usr/lib/postgresql/15/bin"
         self.environment = {
             "PATH": os.environ["PATH"],

@@ -60,7 +60,7 @@ class Cluster:
             stdout=log,
             stderr=log,
             env=self.packages.environment,
-            **_user(),
+            **user(),
         )
         end = time.monotonic() + _SECONDS
         while True:
@@ -85,11 +85,11 @@ def prepared(packages: Installed, home: Path) -> Path:
     """A new cluster, to copy."""
     data = home / "cluster"
     home.mkdir(exist_ok=True)
-    _give(home)
+    give(home)
     subprocess.run(
         [packages.programs / "initdb", "-D", data, "-A", "trust", "-U", OWNER, "--no-sync",
          "--locale=C", "-E", "UTF8"],
-        check=True, capture_output=True, env=packages.environment, **_user(),
+        check=True, capture_output=True, env=packages.environment, **user(),
     )  # fmt: skip
     return data
 
@@ -97,7 +97,7 @@ def prepared(packages: Installed, home: Path) -> Path:
 @contextmanager
 def postgresql(packages: Installed, cluster: Path, home: Path) -> Iterator[Cluster]:
     authority = trustme.CA()
-    running = Cluster(home, packages, authority.cert_pem.bytes().decode(), _free_port())
+    running = Cluster(home, packages, authority.cert_pem.bytes().decode(), free_port())
     data = home / "data"
     shutil.copytree(cluster, data)
     certificate = authority.issue_cert(HOST)
@@ -108,7 +108,7 @@ def postgresql(packages: Installed, cluster: Path, home: Path) -> Iterator[Clust
     _configure(running)
     (data / "server.key").chmod(0o600)
     data.chmod(0o700)
-    _give(home)
+    give(home)
     running.start()
     try:
         running.run("create database shop", database="postgres")
@@ -121,13 +121,13 @@ def postgresql(packages: Installed, cluster: Path, home: Path) -> Iterator[Clust
 @contextmanager
 def replica(primary: Cluster, home: Path) -> Iterator[Cluster]:
     """A server that follows the primary."""
-    running = replace(primary, home=home, port=_free_port(), process=None)
+    running = replace(primary, home=home, port=free_port(), process=None)
     home.mkdir(exist_ok=True)
-    _give(home)
+    give(home)
     subprocess.run(
         [primary.packages.programs / "pg_basebackup", "-D", home / "data", "-R", "-c", "fast", "--no-sync",
          "-h", "127.0.0.1", "-p", str(primary.port), "-U", OWNER],
-        check=True, capture_output=True, env=primary.packages.environment, **_user(),
+        check=True, capture_output=True, env=primary.packages.environment, **user(),
     )  # fmt: skip
     _configure(running)
     running.start()
@@ -144,18 +144,18 @@ def _configure(running: Cluster) -> None:
     )
 
 
-def _user() -> dict:
+def user() -> dict:
     """PostgreSQL refuses to run as root."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
 
 
-def _give(home: Path) -> None:
+def give(home: Path) -> None:
     if os.geteuid() == 0:
         for path in (home, *home.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -62,6 +62,34 @@ def postgresql(running=None, **changes):
     return SourceChoice.model_validate({"postgresql": {**source, **changes}})
 
 
+def mysql_source(running=None, **changes):
+    source = {
+        "host": servers.HOST,
+        "port": running.port if running else 3306,
+        "database": "shop",
+        "user": "reader",
+        "passwordSecretRef": {"name": "customers", "key": "password"},
+        "caSecretRef": {"name": "customers", "key": "ca"},
+        "table": "opened",
+        "jsonColumns": ["domains"],
+    }
+    return SourceChoice.model_validate({"mysql": {**source, **changes}})
+
+
+def redis_source(running=None, **changes):
+    source = {
+        "host": servers.HOST,
+        "port": running.port if running else 6379,
+        "user": "reader",
+        "passwordSecretRef": {"name": "customers", "key": "password"},
+        "caSecretRef": {"name": "customers", "key": "ca"},
+        "prefix": "customer:",
+        "keyColumn": "id",
+        "jsonColumns": ["domains"],
+    }
+    return SourceChoice.model_validate({"redis": {**source, **changes}})
+
+
 def http(port=443, **changes):
     source = {
         "url": f"https://localhost:{port}/customers",
@@ -126,6 +154,50 @@ def test_a_password_counts_from_the_next_read(customers):
         customers.run(f"alter role reader password '{servers.PASSWORD}'")
 
 
+def test_a_password_of_mysql_counts_from_the_next_read(mysql):
+    mysql.run(
+        "drop table if exists opened",
+        "create table opened (id varchar(10) primary key, domains text)",
+        "grant select on shop.* to 'reader'@'127.0.0.1'",
+        """insert into opened values ('a', '["a.example"]')""",
+    )
+    allowed = Allowed(frozenset({(servers.HOST, mysql.port)}))
+    secrets = Secrets(password=f"{servers.PASSWORD}\n", ca=mysql.ca)
+    open_store = opener(secrets.get, SystemClock(), allowed)
+    expected = [{"id": "a", "domains": ["a.example"]}]
+    assert rows(open_store("shop", mysql_source(mysql))) == expected
+    query = mysql_source(mysql, table=None, query="select domains from opened")
+    assert rows(open_store("shop", query)) == [{"domains": ["a.example"]}]
+    assert rows(open_store("shop", mysql_source(mysql, columns=["domains"]))) == [{"domains": ["a.example"]}]
+    mysql.run("set password for 'reader'@'127.0.0.1' = password('canary-new')")
+    try:
+        assert failure(secrets, mysql_source(mysql), allowed).reason == StoreReason.ACCESS_DENIED
+        secrets.values["password"] = "canary-new"
+        assert rows(open_store("shop", mysql_source(mysql))) == expected
+    finally:
+        mysql.run(f"set password for 'reader'@'127.0.0.1' = password('{servers.PASSWORD}')")
+
+
+def test_a_password_of_redis_counts_from_the_next_read(redis):
+    redis.run("HSET", "customer:a", "domains", '["a.example"]')
+    redis.run("COPY", "customer:a", "customer:b", "DB", "1")
+    allowed = Allowed(frozenset({(servers.HOST, redis.port)}))
+    secrets = Secrets(password=f"{servers.PASSWORD}\n", ca=redis.ca)
+    open_store = opener(secrets.get, SystemClock(), allowed)
+    expected = [{"id": "a", "domains": ["a.example"]}]
+    assert rows(open_store("shop", redis_source(redis))) == expected
+    assert rows(open_store("shop", redis_source(redis, database=1))) == [
+        {"id": "b", "domains": ["a.example"]}
+    ]
+    redis.run("ACL", "SETUSER", "reader", "resetpass", ">canary-new")
+    try:
+        assert failure(secrets, redis_source(redis), allowed).reason == StoreReason.ACCESS_DENIED
+        secrets.values["password"] = "canary-new"
+        assert rows(open_store("shop", redis_source(redis))) == expected
+    finally:
+        redis.run("ACL", "SETUSER", "reader", "resetpass", f">{servers.PASSWORD}")
+
+
 def test_an_api_gets_the_token(tmp_path):
     with serving("localhost") as api:
         api.put("/customers", {"data": [{"id": "a"}], "after": "1"})
@@ -149,6 +221,10 @@ def test_nothing_is_called_and_no_secret_read_that_no_administrator_allowed():
         (postgresql(), "--allowed-database-hosts", Allowed()),
         (postgresql(port=5433), "--allowed-database-hosts", LOCAL),
         (postgresql(host="localhost.example"), "--allowed-database-hosts", LOCAL),
+        (mysql_source(), "--allowed-database-hosts", LOCAL),
+        (mysql_source(host="10.0.0.1"), "--allowed-database-hosts", Allowed()),
+        (redis_source(), "--allowed-database-hosts", LOCAL),
+        (redis_source(host="10.0.0.1"), "--allowed-database-hosts", Allowed()),
         (http(), "--allowed-http-hosts", Allowed()),
         (http(url="https://api.example/"), "--allowed-http-hosts", LOCAL),
     ):

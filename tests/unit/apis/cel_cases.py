@@ -126,6 +126,8 @@ _POSTGRESQL = {
     "host": "db.example.com", "database": "shop", "user": "reader", "passwordSecretRef": _REF,
 }  # fmt: skip
 _POSTGRESQL_TABLE = {**_POSTGRESQL, "table": "customers"}
+_MYSQL = {**_POSTGRESQL, "jsonColumns": ["domains"]}
+_REDIS = {"host": "redis.example.com", "passwordSecretRef": _REF, "prefix": "customer:"}
 _HTTP = {"url": "https://api.example.com/customers", "paging": "Single"}
 
 
@@ -145,11 +147,11 @@ CEL_CASES: tuple[Case, ...] = (
         source(after="8760h"), source(after="8761h"),
     ),
     Case(
-        "a source", SOURCES, "expected exactly one of configMap, postgresql and http",
+        "a source", SOURCES, "expected exactly one of configMap, postgresql, mysql, redis and http",
         source(source={"postgresql": _POSTGRESQL_TABLE}), source(source={}),
     ),
     Case(
-        "one source", SOURCES, "expected exactly one of configMap, postgresql and http",
+        "one source", SOURCES, "expected exactly one of configMap, postgresql, mysql, redis and http",
         source(source={"http": _HTTP}), source(source={"postgresql": _POSTGRESQL_TABLE, "http": _HTTP}),
     ),
     Case(
@@ -161,6 +163,20 @@ CEL_CASES: tuple[Case, ...] = (
         "not a table and a query", SOURCES, "expected exactly one of table and query",
         source(source={"postgresql": _POSTGRESQL_TABLE}),
         source(source={"postgresql": {**_POSTGRESQL_TABLE, "query": "select 1"}}),
+    ),
+    Case(
+        "MySQL alone", SOURCES, "expected exactly one of configMap, postgresql, mysql, redis and http",
+        source(source={"mysql": {**_MYSQL, "table": "customers"}}),
+        source(source={"mysql": {**_MYSQL, "table": "customers"}, "postgresql": _POSTGRESQL_TABLE}),
+    ),
+    Case(
+        "Redis alone", SOURCES, "expected exactly one of configMap, postgresql, mysql, redis and http",
+        source(source={"redis": _REDIS}), source(source={"redis": _REDIS, "http": _HTTP}),
+    ),
+    Case(
+        "a table or a query of MySQL", SOURCES, "expected exactly one of table and query",
+        source(source={"mysql": {**_MYSQL, "query": "select 1"}}),
+        source(source={"mysql": {**_MYSQL, "table": "customers", "query": "select 1"}}),
     ),
     Case(
         "a pointer for the way to the next page", SOURCES, _PAGING,

@@ -1,0 +1,232 @@
+"""A server that speaks the protocol of Redis, and wants the reader to fail."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import ssl
+import threading
+import tracemalloc
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+import trustme
+
+from edgetenants_runtime.clock import FakeClock, SystemClock
+from sources.stores.redis import Address, Hashes, Limits, RedisStore
+from sources.stores.store import StoreError, StoreReason
+from tests.contract.sources import servers
+
+FACTS = {"run_id": "a", "master_replid": "b", "role": "master", "loading": "0", "cluster_enabled": "0"}
+
+
+def bulk(data):
+    return b"$%d\r\n%s\r\n" % (len(data), data)
+
+
+def many(*parts):
+    return b"*%d\r\n%s" % (len(parts), b"".join(parts))
+
+
+def page(*names, cursor=b"0"):
+    return many(bulk(cursor), many(*map(bulk, names)))
+
+
+def info(**changes):
+    return bulk("".join(f"{name}:{value}\r\n" for name, value in {**FACTS, **changes}.items()).encode())
+
+
+HONEST = {
+    b"AUTH": b"+OK\r\n",
+    b"INFO": info(),
+    b"SCAN": page(b"customer:a"),
+    b"HGETALL": many(bulk(b"plan"), bulk(b"x")),
+}
+
+
+class Hostile:
+    """Answers as Redis does, but for what the test says: bytes, or what writes to the socket."""
+
+    def __init__(self, **answers):
+        self.answers = {**HONEST, **{name.encode(): answer for name, answer in answers.items()}}
+        self.authority = trustme.CA()
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.authority.issue_cert(servers.HOST).configure_cert(self.context)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.asked = []
+
+    @property
+    def address(self):
+        port = self.listener.getsockname()[1]
+        ca = self.authority.cert_pem.bytes().decode()
+        return Address(servers.HOST, "reader", servers.PASSWORD, port, ca=ca)
+
+    def run(self):
+        with suppress(OSError):
+            while True:
+                plain, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
+
+    def serve(self, plain):
+        with suppress(OSError), closing(self.context.wrap_socket(plain, server_side=True)) as wire:
+            file = wire.makefile("rb")
+            while line := file.readline():
+                words = []
+                for _ in range(int(line[1:])):
+                    words.append(file.read(int(file.readline()[1:])))
+                    file.readline()
+                self.asked.append(words[0])
+                answer = self.answers[words[0]]
+                if isinstance(answer, list):
+                    answer = answer.pop(0)
+                if callable(answer):
+                    answer(wire)
+                else:
+                    wire.sendall(answer)
+
+
+@contextmanager
+def hostile(**answers):
+    server = Hostile(**answers)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.listener.shutdown(socket.SHUT_RDWR)
+        server.listener.close()
+        thread.join(5)
+
+
+def store(server, limits=None, clock=None):
+    return RedisStore(server.address, Hashes("customer:"), clock or SystemClock(), limits=limits)
+
+
+def read(server):
+    with store(server).read() as reading:
+        return list(reading)
+
+
+def failure(server, limits=None, clock=None):
+    with pytest.raises(StoreError) as caught, store(server, limits, clock).read() as reading:
+        list(reading)
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    return caught.value.reason
+
+
+def test_an_honest_one_is_read():
+    with hostile() as server:
+        assert [row.columns for row in read(server)] == [{"key": "a", "plan": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ({"AUTH": b"-WRONGPASS canary\r\n"}, StoreReason.ACCESS_DENIED),
+        ({"AUTH": b"-" + b"x" * 2**17}, StoreReason.UNREACHABLE),
+        ({"AUTH": b"HTTP/1.1 400 canary\r\n\r\n"}, StoreReason.UNREACHABLE),
+        ({"AUTH": b"-LOADING canary\r\n"}, StoreReason.UNREACHABLE),
+        ({"INFO": info(loading="1")}, StoreReason.UNREACHABLE),
+        ({"INFO": info(role="slave")}, StoreReason.INVALID_CONFIGURATION),
+        ({"INFO": info(cluster_enabled="1")}, StoreReason.INVALID_CONFIGURATION),
+        ({"INFO": bulk(b"run_id:a\r\nrole:master\r\n")}, StoreReason.INVALID_CONFIGURATION),
+        ({"INFO": b"$-1\r\n"}, StoreReason.UNREACHABLE),
+        ({"INFO": b":1\r\n"}, StoreReason.UNREACHABLE),
+        ({"INFO": b"$99999999999999999999999\r\n"}, StoreReason.UNREACHABLE),
+        ({"SCAN": b"-MOVED 1 10.0.0.1:6379\r\n"}, StoreReason.INVALID_CONFIGURATION),
+        ({"SCAN": b"-NOPERM canary\r\n"}, StoreReason.ACCESS_DENIED),
+        ({"SCAN": b"*-1\r\n"}, StoreReason.UNREACHABLE),
+        ({"SCAN": many(bulk(b"0"))}, StoreReason.UNREACHABLE),
+        ({"SCAN": many(bulk(b"x"), many())}, StoreReason.UNREACHABLE),
+        ({"SCAN": many(bulk(b"0"), many(b"$-1\r\n"))}, StoreReason.UNREACHABLE),
+        ({"SCAN": many(bulk(b"0"), many(many()))}, StoreReason.UNREACHABLE),
+        ({"SCAN": page(b"other:a")}, StoreReason.INVALID_DATA),
+        ({"SCAN": b"*1000000000\r\n"}, StoreReason.UNREACHABLE),
+        ({"HGETALL": b"-ERR canary\r\n"}, StoreReason.INVALID_CONFIGURATION),
+        ({"HGETALL": b"-ASK canary\r\n"}, StoreReason.INVALID_CONFIGURATION),
+        ({"HGETALL": many(bulk(b"plan"))}, StoreReason.UNREACHABLE),
+        ({"HGETALL": many(bulk(b"plan"), b":1\r\n")}, StoreReason.UNREACHABLE),
+        ({"HGETALL": b"+OK\r\n"}, StoreReason.UNREACHABLE),
+        ({"HGETALL": b"$-1\r\n"}, StoreReason.UNREACHABLE),
+        ({"HGETALL": bulk(b"x")[:-2] + b"xx"}, StoreReason.UNREACHABLE),
+        ({"INFO": [info(), info(run_id="c")]}, StoreReason.INCOMPLETE),
+        ({"INFO": [info(), info(master_replid="c")]}, StoreReason.INCOMPLETE),
+    ],
+)
+def test_nothing_that_is_wrong_is_a_complete_read(answers, reason):
+    with hostile(**answers) as server:
+        assert failure(server, Limits(silence=1)) == reason
+
+
+def test_a_hash_that_is_too_large_is_dropped():
+    def large(wire):
+        wire.sendall(b"*2\r\n" + bulk(b"plan") + b"$%d\r\n" % 2**26)
+        for _ in range(2**6):
+            wire.sendall(bytes(2**20))
+        wire.sendall(b"\r\n")
+
+    with hostile(HGETALL=[large, HONEST[b"HGETALL"]], SCAN=page(b"customer:a", b"customer:b")) as server:
+        # The lists of the server's own thread count, too.
+        tracemalloc.start()
+        try:
+            first, second = read(server)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert first.columns == {}
+    assert second.columns == {"key": "b", "plan": "x"}
+    assert peak < 8 * 2**20
+
+
+def endless(start, part):
+    def answer(wire):
+        wire.sendall(start)
+        while True:
+            wire.sendall(part)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("command", "start", "part"),
+    [
+        ("HGETALL", b"$9999999999999999\r\n", bytes(2**16)),
+        ("HGETALL", b"*9999999999999999\r\n", b"$1\r\nx\r\n" * 1000),
+        ("SCAN", b"*2\r\n$1\r\n1\r\n*9999999999999999\r\n", b"$1\r\nx\r\n" * 1000),
+        ("INFO", b"*9999999999999999\r\n", b"+x\r\n" * 1000),
+    ],
+)
+def test_a_reply_without_an_end_takes_no_memory_and_the_time_of_the_read(command, start, part):
+    clock = FakeClock()
+    with hostile(**{command: endless(start, part)}) as server:
+        timer = threading.Timer(1, clock.advance, [31])
+        timer.start()
+        tracemalloc.start()
+        try:
+            assert failure(server, Limits(read=30), clock) == StoreReason.INCOMPLETE
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            timer.join()
+    assert peak < 4 * 2**20
+
+
+def test_a_scan_without_an_end_has_the_time_of_the_read():
+    clock = FakeClock()
+    with hostile(SCAN=page(cursor=b"7")) as server:
+        timer = threading.Timer(1, clock.advance, [31])
+        timer.start()
+        assert failure(server, Limits(read=30), clock) == StoreReason.INCOMPLETE
+        timer.join()
+
+
+def test_a_scan_has_a_bound_of_names():
+    number = itertools.count()
+
+    def names(wire):
+        found = (b"customer:%d" % next(number) + bytes(2**20) for _ in range(8))
+        wire.sendall(page(*found, cursor=b"7"))
+
+    with hostile(SCAN=names) as server:
+        assert failure(server) == StoreReason.INVALID_DATA
