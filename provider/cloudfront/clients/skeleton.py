@@ -456,6 +456,8 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         state = self._owned(mr, state, afresh=state.proven_afresh)
         self._before_writing(mr, state)
         effects = self._converge(mr, state)
+        # With the answer: the tenant may be deleted in the console before the next look.
+        self._keeper.made(mr, effects.there)
         if effects.error:
             raise self._update_failed(mr, state, effects, effects.error, serving=serving) from effects.error
         after = self._after(mr, state, effects)

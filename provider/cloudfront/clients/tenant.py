@@ -677,7 +677,7 @@ def _nothing_to_validate(
         told, has = seen.status.get("dnsInstructions") or (), state.seen.domains if state else {}
         proven = proofs.keys(has)
         # The status remembers which records the provider made, also of domains that moved elsewhere.
-        had = records.last.made | left.remembered
+        had = records.made | left.remembered
         kept = [
             each
             for each in told

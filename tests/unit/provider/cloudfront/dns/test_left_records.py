@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from provider.cloudfront.dns.access import RecordsAccess
 from provider.cloudfront.memory.record_tickets import LeftBehind, RecordTickets, Watch
@@ -250,6 +250,8 @@ ACTIONS = (
 
 
 @settings(max_examples=60, deadline=None)
+@example(["fails", "list", "drop", "free"])
+@example(["fails", "list", "drop", "delete"])
 @given(st.lists(st.sampled_from(ACTIONS), max_size=12))
 def test_whatever_happens_no_live_domain_is_dark_and_no_record_is_forgotten(actions):
     world = Moved()

@@ -126,6 +126,20 @@ def test_a_tenant_from_before_the_records_is_recorded_at_the_first_look(api):
     assert TAGS not in world.reconcile()
 
 
+def test_so_is_what_an_update_added_with_its_answer(api):
+    """Someone may delete the tenant in the console before the next look."""
+    world = stage(api, managed({"distributionId": DISTRIBUTION, "domains": [DOMAINS[0]]}))
+    world.settle()
+    assert holders(api) == ["shop", None]
+    world.edit(domains=list(DOMAINS))
+    while set(world.cloudfront.only.domains) != set(DOMAINS):
+        world.reconcile()
+    lost(world)
+    waits = squatter(api, world.cloudfront, DOMAINS[1])
+    waits.reconcile()
+    assert "is kept for another namespace" in refused(waits)
+
+
 def test_a_domain_that_is_not_active_is_not_recorded(api):
     world = stage(api)
     world.reconcile()
