@@ -12,7 +12,7 @@ import io
 import re
 import socket
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -23,16 +23,12 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Stopwatch
 
-__all__ = ["bound", "manager", "proxy_of", "words"]
+__all__ = ["Bounded", "bound", "manager", "proxy_of", "words"]
 
-_SECONDS: Final = 10.0
-"""Of a request, from its begin to the end of its answer; real time, as connections hang in real time."""
 _LEAST_SECONDS: Final = 0.01
 """A socket takes no time-out of zero."""
 _PLACE: Final = re.compile(r"\b_?[A-Za-z]+\(host=[^()]*\): | at 0x[0-9a-f]+")
 """How urllib3's words begin, and the address of an object, which is another one at each attempt."""
-_MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of an answer with its headers."""
 
 
 def manager(connections: int, **how: Any) -> urllib3.PoolManager:
@@ -63,8 +59,8 @@ def words(error: BaseException) -> str:
 class _Time:
     """What is left of the time of a request."""
 
-    def __init__(self) -> None:
-        self._watch, self._seconds = Stopwatch(), min(_SECONDS, deadline.remaining())
+    def __init__(self, seconds: float) -> None:
+        self._watch, self._seconds = Stopwatch(), seconds
 
     def left(self) -> float:
         """Seconds for the next read.
@@ -81,10 +77,10 @@ class _Time:
 class _Reader(io.RawIOBase):
     """The answer on a socket. It keeps the socket open as any file of it does."""
 
-    def __init__(self, opened: socket.socket, time: _Time) -> None:
+    def __init__(self, opened: socket.socket, time: _Time, most: int) -> None:
         self._socket, self._file, self._time = opened, opened.makefile("rb", buffering=0), time
         self._longest = opened.gettimeout()
-        self._left = _MOST_BYTES
+        self._most = self._left = most
 
     def readable(self) -> bool:
         return True
@@ -95,7 +91,7 @@ class _Reader(io.RawIOBase):
         count = self._file.readinto(buffer)
         self._left -= count or 0
         if self._left < 0:
-            raise OSError(f"expected at most {_MOST_BYTES} bytes")
+            raise OSError(f"expected at most {self._most} bytes")
         return count
 
     def close(self) -> None:
@@ -104,9 +100,9 @@ class _Reader(io.RawIOBase):
 
 
 class _Answer(http.client.HTTPResponse):
-    def __init__(self, opened: socket.socket, *how: Any, time: _Time, **more: Any) -> None:
+    def __init__(self, opened: socket.socket, *how: Any, time: _Time, most: int, **more: Any) -> None:
         super().__init__(opened, *how, **more)
-        unbounded, self.fp = self.fp, io.BufferedReader(_Reader(opened, time))
+        unbounded, self.fp = self.fp, io.BufferedReader(_Reader(opened, time, most))
         unbounded.close()
 
     def begin(self) -> None:
@@ -115,26 +111,37 @@ class _Answer(http.client.HTTPResponse):
         del self.headers["Content-Encoding"]
 
 
-class _Bounded:
-    """Mixed into a connection."""
+class Bounded:
+    """Mixed into a connection of urllib3, before its class."""
 
+    SECONDS: ClassVar[float] = 10.0
+    """Of a request, from its begin to the end of its answer; real time, as connections hang in real time."""
+    MOST_BYTES: ClassVar[int] = 8 * 1024 * 1024
+    """Of an answer with its headers."""
     _time: _Time | None = None
 
+    @classmethod
+    def seconds(cls) -> float:
+        """The time of a request that begins now: it ends with the reconcile that makes it."""
+        return min(cls.SECONDS, deadline.remaining())
+
     def request(self, *how: Any, **more: Any) -> None:
-        self._time = _Time()
+        """See urllib3's HTTPConnection."""
+        self._time = _Time(self.seconds())
         super().request(*how, **more)  # type: ignore[misc] # of the connection
 
     def response_class(self, opened: socket.socket, *how: Any, **more: Any) -> _Answer:
         """Named and called as the attribute of http.client.HTTPConnection."""
         # The first answer may be that of a proxy, to a request that is not one of these.
-        return _Answer(opened, *how, time=self._time or _Time(), **more)
+        time = self._time or _Time(self.seconds())
+        return _Answer(opened, *how, time=time, most=self.MOST_BYTES, **more)
 
 
-class _Connection(_Bounded, HTTPConnection):  # type: ignore[misc] # a method in place of an attribute
+class _Connection(Bounded, HTTPConnection):  # type: ignore[misc] # a method in place of an attribute
     pass
 
 
-class _ConnectionOfTls(_Bounded, HTTPSConnection):  # type: ignore[misc] # as above
+class _ConnectionOfTls(Bounded, HTTPSConnection):  # type: ignore[misc] # as above
     pass
 
 

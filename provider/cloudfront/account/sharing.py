@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from botocore.errorfactory import ClientExceptionsFactory
 
+from provider.cloudfront.account.bounded_answers import bound_answers
 from provider.cloudfront.account.trust import share_context
 
 __all__ = ["LateClient", "compact", "share"]
@@ -32,8 +33,8 @@ which botocore says is thread-safe."""
 
 
 def share(client: Any) -> None:
-    """Have a new client of a service that the provider calls use the common parts. Call it before the first
-    request."""
+    """Have a new client of a service that the provider calls use the common parts, and read bounded answers.
+    Call it before the first request."""
     service = client.meta.service_model.service_name
     client.__class__ = _first.setdefault((service, "class"), type(client))
     rules = getattr(client, "_ruleset_resolver", None)
@@ -48,6 +49,7 @@ def share(client: Any) -> None:
     if hasattr(client, "_exceptions_factory"):
         client._exceptions_factory = _exceptions  # noqa: SLF001 - see above
     share_context(client)
+    bound_answers(client)
 
 
 def compact(client: Any) -> None:

@@ -102,8 +102,8 @@ class TenantRecords:
 
     @property
     def made(self) -> frozenset[str]:
-        """The domains for which this resource made records: as the last look says, or as the stored status says
-        where the zone could not be read."""
+        """The domains for which this resource made records: as the last look says, or as the stored status
+        says where the zone could not be read."""
         unseen = {each.domain for each in self.last.domains.values() if each.step is None}
         return self.last.made | (dns_instructions.made(self.mr.status) & unseen)
 

@@ -259,8 +259,8 @@ class Keeper:
             raise _refused(mr, refusals)
 
     def made(self, mr: Managed, seen: Observed) -> None:
-        """Record what an answer of AWS shows of what this resource created with its owner tag, or changed after
-        the provider had read that: both are proof."""
+        """Record what an answer of AWS shows of what this resource created with its owner tag, or changed
+        after the provider had read that: both are proof."""
         has = self._has(mr, seen)
         self._kept.looked(mr, has)
         if self._kept.known and (new := self._unrecorded(mr, has)):
