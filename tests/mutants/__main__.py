@@ -217,7 +217,12 @@ class Trial:
             return failure
         named = failed(failure)
         tests = [f"{folder / named}"] if named else self._paths(mutation.tests)
-        return self._passes(folder, tests, _UNCHANGED_SECONDS)
+        try:
+            return self._passes(folder, tests, _UNCHANGED_SECONDS)
+        except NotFound:
+            raise
+        except RuntimeError:  # pytest itself did not end
+            return failure
 
     def _remember(self, folder: Path, mutation: Mutation, by: str) -> None:
         """Which test noticed it; any of its own where pytest names none."""

@@ -142,8 +142,8 @@ PROVIDER_MESSAGES = (
     Mutation(
         "an update that AWS refuses counts as done",
         "cloudfront/clients/skeleton.py",
-        "        effects = self._converge(mr, state)\n        if effects.error:\n",
-        "        effects = self._converge(mr, state)\n        if False:\n",
+        "        if effects.error:\n            raise self._update_failed",
+        "        if False:\n            raise self._update_failed",
         "the resource says Synced, and AWS has another state",
         (_MESSAGES,),
     ),

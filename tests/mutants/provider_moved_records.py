@@ -37,7 +37,7 @@ _OF_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a conflict forgets the records of the domain",
         "cloudfront/clients/tenant.py",
-        "        had = records.last.made | left.remembered\n",
+        "        had = records.made | left.remembered\n",
         "        had = left.remembered\n",
         _DANGLING,
         _LEFT,

@@ -21,6 +21,7 @@ from tests.mutants.provider_dns_hostile import PROVIDER_DNS_HOSTILE
 from tests.mutants.provider_dns_servers import PROVIDER_DNS_SERVERS
 from tests.mutants.provider_domain_proofs import FUNCTION_DOMAIN_PROOFS, PROVIDER_DOMAIN_PROOFS
 from tests.mutants.provider_edits import PROVIDER_EDITS
+from tests.mutants.provider_endpoints import PROVIDER_ENDPOINTS
 from tests.mutants.provider_faults import PROVIDER_FAULTS
 from tests.mutants.provider_following import PROVIDER_FOLLOWING
 from tests.mutants.provider_group_safety import PROVIDER_GROUP_SAFETY
@@ -115,6 +116,7 @@ TARGETS: Mapping[str, Target] = {
             *PROVIDER_DNS_SERVERS,
             *PROVIDER_DNS_CLOUDS,
             *PROVIDER_EDITS,
+            *PROVIDER_ENDPOINTS,
             *PROVIDER_FAULTS,
             *PROVIDER_FOLLOWING,
             *PROVIDER_GROUP_SAFETY,

@@ -1,7 +1,7 @@
 """AWS clients whose answers end in time, and have a size that the provider can hold and read.
 
-botocore reads an answer to its end, however long that takes and however much it is. The endpoint of a provider
-config may be someone else's than AWS's, and one endless answer would take the memory of all.
+botocore reads an answer to its end, however long that takes and however much it is. The endpoint of a
+provider config may be someone else's than AWS's, and one endless answer would take the memory of all.
 """
 
 from __future__ import annotations
