@@ -456,7 +456,7 @@ class Skeleton(ABC, Generic[Wanted, Seen, State]):
         state = self._owned(mr, state, afresh=state.proven_afresh)
         self._before_writing(mr, state)
         effects = self._converge(mr, state)
-        # With the answer: the tenant may be deleted in the console before the next look.
+        # With the answer: someone may delete the tenant in the console before the next reconcile.
         self._keeper.made(mr, effects.there)
         if effects.error:
             raise self._update_failed(mr, state, effects, effects.error, serving=serving) from effects.error
