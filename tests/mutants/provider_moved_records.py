@@ -3,6 +3,7 @@
 from tests.mutants.mutation import Mutation
 
 _LEFT = ("unit/provider/cloudfront/dns/test_left_records.py",)
+_MANY = ("unit/provider/cloudfront/dns/test_many_left_records.py",)
 _STAYING = ("unit/provider/cloudfront/dns/test_records_that_stay.py",)
 _MOVED = "contract/test_moved_records.py::"
 _DARK = "a live domain loses its records, and its visitors find nothing"
@@ -45,10 +46,10 @@ _OF_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "a deletion darkens the domain of another tenant",
         _FILE,
-        "        holder = self.holder(domain)\n        if holder is not None:\n",
-        "        holder = None if sure else self.holder(domain)\n        if holder is not None:\n",
+        "sure=is_listed and not seen)",
+        "sure=is_listed)",
         _DARK,
-        (f"{_MOVED}TestGiverGoes::test_one_that_still_lists_the_domain_does_not_darken_it",),
+        _MANY,
     ),
     Mutation(
         "one look at a free domain is enough",
@@ -65,7 +66,7 @@ _OF_MOVES: tuple[Mutation, ...] = (
         "            since = before.free_since if before else None\n"
         "            watch = Watch(now, zone.name, holder.words, free_since=since)\n",
         _DARK,
-        _LEFT,
+        _MANY,
     ),
     Mutation(
         "the owner is not asked once more before the removal",
@@ -110,8 +111,8 @@ _OF_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "more looks than one reconcile has time for",
         _FILE,
-        "        if self._looks >= _AT_ONCE:\n            return before or Watch(self.now())\n",
-        "",
+        "self._stopped or self._looks >= _AT_ONCE or self._spent",
+        "self._stopped or self._spent",
         "a resource with many moved domains occupies a worker and the account's rate",
         _LEFT,
     ),
@@ -177,15 +178,15 @@ _OF_MOVES: tuple[Mutation, ...] = (
     Mutation(
         "another namespace's resource is named",
         "cloudfront/dns/successors.py",
-        'each.at_provider.get("id") == id_ and namespace_of(each) == namespace_of(mr)',
-        'each.at_provider.get("id") == id_',
+        "each for each in self.everyone() if namespace_of(each) == namespace)",
+        "each for each in self.everyone())",
         "a message names what is of another namespace",
         (f"{_MOVED}TestNoDns::test_no_message_names_what_another_namespace_has",),
     ),
     Mutation(
         "the receiver is not told",
         "cloudfront/clients/tenant.py",
-        "(*self._memory.left_behind.of(seen.id), unseen(group, records))",
+        "(*self._led_here(mr, seen), unseen(group, records))",
         "(unseen(group, records),)",
         "the resource that can act does not say that its domain depends on another resource",
         (f"{_MOVED}TestNoDns::test_the_receiver_says_so_too",),

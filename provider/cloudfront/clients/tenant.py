@@ -37,8 +37,8 @@ from provider.cloudfront.clients import held_deletion
 from provider.cloudfront.clients.held_deletion import HeldDeletion
 from provider.cloudfront.clients.skeleton import Kind, Skeleton
 from provider.cloudfront.dns import look as looks
-from provider.cloudfront.dns import successors
-from provider.cloudfront.dns.left import Holder, LeftRecords
+from provider.cloudfront.dns.left import Holder, LeftRecords, first
+from provider.cloudfront.dns.successors import Successors
 from provider.cloudfront.dns.work import TenantRecords
 from provider.cloudfront.domain import dns_instructions
 from provider.cloudfront.domain.dns_look import DnsLook, unseen
@@ -122,6 +122,8 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         """Of the resource that this client is for."""
         self._left: LeftRecords | None = None
         """As above."""
+        self._others: Successors | None = None
+        """As above."""
         self._only_records = False
         """The observed tenant is as desired, and its records are not."""
 
@@ -186,9 +188,14 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
                 mr,
                 self._deps.records,
                 DriftPolicy(mr.spec.get("driftPolicy") or self._policy.drift_policy),
-                succeeds=partial(successors.takes_over, mr, self._cluster.everyone),
+                succeeds=self._others_of(mr).takes_over,
             )
         return self._records
+
+    def _others_of(self, mr: Managed) -> Successors:
+        if self._others is None:
+            self._others = Successors(mr, self._cluster.everyone)
+        return self._others
 
     def _holder(self, mr: Managed, domain: str) -> Holder | None:
         """Who has a domain, as AWS says now; None if no tenant of the account has it."""
@@ -200,7 +207,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             raise self._explained(mr, error, f"find who has {domain}") from error
         if tenant is None:
             return None
-        there = successors.with_tenant(mr, self._cluster.everyone, tenant.id)
+        there = self._others_of(mr).with_tenant(tenant.id)
         return Holder(f"{there.kind} {there.name}", tenant.id) if there else Holder("another tenant")
 
     def _was_read(self, seen: Observation) -> bool:
@@ -376,7 +383,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
             records.state,
             records.found,
             group,
-            " ".join(filter(None, (*self._memory.left_behind.of(seen.id), unseen(group, records)))),
+            " ".join(filter(None, (*self._led_here(mr, seen), unseen(group, records)))),
             proofs=proofs,
             leaving=(*leaving, *self._left_behind(mr, set(domains) | seen.domains.keys())),
         )
@@ -415,22 +422,36 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         is_apex = looks.apexes(records.look(domains, endpoint, has), mr.status)
         return dns_instructions.records(domains, endpoint, is_apex=is_apex)
 
+    def _led_here(self, mr: Managed, seen: ObservedTenant) -> Iterable[str]:
+        """What the condition says of the tenant's domains whose records belong to other resources."""
+        return first(self._memory.left_behind.of(namespace_of(mr), seen.id))
+
     def _left_behind(self, mr: Managed, own: Collection[str]) -> tuple[DnsInstruction, ...]:
         """The records that the resource made of other domains than its own, for the status."""
         left = self._left_of(mr)
         left.look(own)
         return dns_instructions.stored_of(mr.status, left.remembered)
 
+    def _release_left(self, mr: Managed) -> None:
+        """Remove the records of domains that no tenant has, whatever is refused of the resource's own ones: a
+        refusal may last, and others could take these names meanwhile."""
+        if self._policy.frozen:
+            return
+        try:
+            self._left_of(mr).release()
+        except ExternalError as error:
+            _KIND.log.warning("cannot remove the DNS records of domains without a tenant", error=str(error))
+
     # Create.
 
     def create(self, mr: Managed, seen: Observation) -> Change:
         """See Skeleton."""
+        self._release_left(mr)
         with _nothing_to_validate(seen, self._proofs_of(mr), self._records_of(mr), self._left_of(mr)):
             return super().create(mr, seen)
 
     def _check_creation(self, mr: Managed, asked: Tenant) -> tuple[Tenant, str]:
         passed = self._checks.creation(mr, asked, self._proofs_of(mr).check)
-        self._left_of(mr).release()
         # Domains of other tenants are moved once this tenant exists.
         own = (asked.domains or frozenset()) - passed.moves.sources.keys()
         self._lead(mr, replace(asked, domains=own), asked.certificate_request)
@@ -526,6 +547,7 @@ class TenantClient(Skeleton[Tenant, ObservedTenant, Assessment]):
         """See Skeleton. The DNS records are written once the tenant is as desired."""
         if self._only_records:
             return self._write_records(mr, seen)
+        self._release_left(mr)
         with _nothing_to_validate(seen, self._proofs_of(mr), self._records_of(mr), self._left_of(mr)):
             return super().update(mr, seen)
 

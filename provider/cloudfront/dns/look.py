@@ -213,7 +213,8 @@ def marked(look: Look, record: DnsInstruction, status: Mapping[str, Any] = _EMPT
     found = look.domains.get(_domain(record))
     if found is None or found.step is None:
         return record.model_copy(update=dns_instructions.stored_zone(status, record))
-    own = found.step.standing in (Standing.OURS, Standing.DUE)
+    # A record that a person put beside its mark does not make it forgotten.
+    own = found.step.standing in (Standing.OURS, Standing.DUE) or found.step.is_marked
     there = [str(each) for each in found.step.there if each.name == record.name]
     return record.model_copy(
         update={

@@ -288,7 +288,17 @@ class TenantRecords:
                 raise self.not_released(leaving, next(iter(failures.values())))
             _log.info("removed DNS records", tenant=self.mr.external_name, domains=written)
             raise NotYet(_gone_soon(written), after=_SERVED_AGAIN)
+        self.until_gone(leaving)
+
+    @_patient
+    def until_gone(self, domains: Iterable[str]) -> None:
+        """Wait until no name server answers with the records of domains, which this process removed.
+
+        Raises:
+            NotYet: one may still do.
+        """
         silent: dict[Zone, str] = {}
+        leaving = sorted(domains)
         served = (until_served(self.access, self.mr.uid, each, silent) for each in leaving)
         if slow := [each for each, later in zip(leaving, served, strict=True) if later is not None]:
             why = max(silent.values(), default="")

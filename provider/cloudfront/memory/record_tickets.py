@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from apis.dns import RecordState
 from provider.dns.records import Zone
@@ -15,6 +16,8 @@ from provider.dns.store import Written
 __all__ = ["LeftBehind", "RecordTickets", "Watch"]
 
 _MOST: Final = 50_000
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Watch:
     """What a look found of the records that a resource made of a domain that it does not have any more."""
 
     at: float
-    """When it was, by the clock of the process."""
+    """When it was, by the clock of the process; of an attempt that found nothing if there was no other."""
     zone: str = ""
     holder: str = ""
     """The tenant that has the domain, as a part of a sentence; "" if none has it, or that is not known."""
@@ -30,6 +33,15 @@ class Watch:
     """The first look in a row that found no tenant with the domain; None if the last one found one."""
     problem: str = ""
     """Why the records are not known, if that lasts."""
+    at_end: bool = False
+    """It was made, and found this, after the deletion of the resource began."""
+    tried: float = float("-inf")
+    """When a later attempt failed, which says nothing of the records."""
+
+    @property
+    def last(self) -> float:
+        """The last look or attempt."""
+        return max(self.at, self.tried)
 
 
 class RecordTickets:
@@ -119,16 +131,20 @@ class LeftBehind:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._of: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
-        """By uid of the resource that made them, and domain: the id of the tenant, and the message."""
-        self._by_tenant: dict[str, set[tuple[str, str]]] = {}
+        self._of: OrderedDict[tuple[str, str], tuple[tuple[str, str], str]] = OrderedDict()
+        """By uid of the resource that made them, and domain: its namespace with the id of the tenant, and
+        the message."""
+        self._by_tenant: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._by_uid: dict[str, set[str]] = {}
 
-    def note(self, uid: str, domain: str, tenant: str, words: str) -> None:
-        """A resource left the records of a domain behind, and a tenant of its namespace has the domain."""
+    def note(self, uid: str, domain: str, namespace: str, tenant: str, words: str) -> None:
+        """A resource of a namespace left the records of a domain behind, and a tenant of its namespace has
+        the domain. That it is of its namespace may be forged."""
         with self._lock:
             self._drop((uid, domain))
-            self._of[uid, domain] = (tenant, words)
-            self._by_tenant.setdefault(tenant, set()).add((uid, domain))
+            self._of[uid, domain] = ((namespace, tenant), words)
+            self._by_tenant.setdefault((namespace, tenant), set()).add((uid, domain))
+            self._by_uid.setdefault(uid, set()).add(domain)
             while len(self._of) > _MOST:
                 self._drop(next(iter(self._of)))
 
@@ -137,13 +153,27 @@ class LeftBehind:
         with self._lock:
             self._drop((uid, domain))
 
-    def of(self, tenant: str) -> tuple[str, ...]:
-        """Return the messages about a tenant, sorted."""
+    def keep(self, uid: str, domains: Collection[str]) -> None:
+        """That is over for all other domains of a resource."""
         with self._lock:
-            return tuple(sorted(self._of[each][1] for each in self._by_tenant.get(tenant, ())))
+            for domain in self._by_uid.get(uid, set()).difference(domains):
+                self._drop((uid, domain))
+
+    def of(self, namespace: str, tenant: str) -> tuple[str, ...]:
+        """Return the messages about a tenant of a namespace, sorted. A message names resources, so that no
+        other namespace gets it."""
+        with self._lock:
+            return tuple(sorted(self._of[each][1] for each in self._by_tenant.get((namespace, tenant), ())))
 
     def _drop(self, key: tuple[str, str]) -> None:
-        tenant, _ = self._of.pop(key, ("", ""))
-        self._by_tenant.get(tenant, set()).discard(key)
-        if not self._by_tenant.get(tenant, True):
-            del self._by_tenant[tenant]
+        tenant, _ = self._of.pop(key, (("", ""), ""))
+        _discard(self._by_tenant, tenant, key)
+        _discard(self._by_uid, *key)
+
+
+def _discard(sets: dict[_K, set[_V]], key: _K, value: _V) -> None:
+    """Without leaving an empty set."""
+    there = sets.get(key, set())
+    there.discard(value)
+    if not there:
+        sets.pop(key, None)

@@ -25,6 +25,7 @@ import dns.exception
 import dns.message
 import dns.rcode
 
+from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, Stopwatch
 from provider.dns.errors import DnsError, Failure, SilentNameServer
 from provider.dns.expectations import differs_after
@@ -42,6 +43,8 @@ _MOST_SERVERS: Final = 13
 """Name servers of a zone that are asked; more than the root zone has."""
 _SERVED_SECONDS: Final = 10.0
 """After which no further name server is asked; real time, as they are slow in real time."""
+_FAIR_SECONDS: Final = 2.0
+"""What a reconcile must have left for a name server that does not answer to count as silent for others."""
 _MOST_LABELS: Final = 128
 """Labels of a name (RFC 1035, section 2.3.4: at most 255 bytes)."""
 
@@ -141,10 +144,13 @@ class Rfc2136Store:
     def _has(self, zone: Zone, mark: Mark, server: str, how: NameServers) -> bool:
         if known := self._silent.why(zone.name, server):
             raise SilentNameServer(Failure.LATER, known)
+        addresses = tuple(how.addresses(server))
         try:
-            has = serving.has(zone, mark, server, how.addresses(server), how.port)
+            has = serving.has(zone, mark, server, addresses, how.port)
         except SilentNameServer as error:
-            self._silent.note(zone.name, server, str(error))
+            # What a resolver or a reconcile without time did not find out says nothing about the server.
+            if addresses and deadline.remaining() >= _FAIR_SECONDS:
+                self._silent.note(zone.name, server, str(error))
             raise
         self._silent.answered(zone.name, server)
         return has

@@ -14,6 +14,7 @@ import pytest
 from edgetenants_emulator.dns.server import DnsServer
 from edgetenants_emulator.zones.authority import Answer, Code
 from edgetenants_emulator.zones.authority import RecordSet as Served
+from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import FakeClock
 from provider.dns.errors import DnsError, Failure, SilentNameServer
 from provider.dns.records import RecordSet, Zone
@@ -222,6 +223,22 @@ class TestSilence:
         assert asked.count("ns2 example.test") == 1
         clock.advance(61)
         self.ask(made)
+        assert asked.count("ns2 example.test") == 2
+
+    @pytest.mark.parametrize(("seconds", "times"), [(1.0, 2), (30.0, 1)])
+    def test_a_reconcile_without_time_says_nothing_about_it(self, clock, asked, seconds, times):
+        made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=clock)
+        with deadline.within(seconds, clock):
+            self.ask(made)
+        self.ask(made)
+        assert asked.count("ns2 example.test") == times
+
+    def test_one_without_an_address_is_looked_up_again(self, clock, asked):
+        made = store.Rfc2136Store(Server("127.0.0.1"), None, clock=clock)
+        how = store.NameServers(53, lambda _: ())
+        for _ in range(2):
+            with pytest.raises(SilentNameServer):
+                made._all_have(ZONE, Mark.of(1, CREATION), ["ns2"], how)
         assert asked.count("ns2 example.test") == 2
 
     def test_it_is_asked_for_other_zones(self, clock, asked):

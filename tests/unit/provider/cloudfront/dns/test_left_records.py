@@ -295,22 +295,39 @@ def _act(world: Moved, action: str) -> None:
 class TestLeftBehind:
     def test_messages_are_of_a_tenant_and_end(self):
         left = LeftBehind()
-        left.note("u", "b.example.com", "t1", "second")
-        left.note("u", "a.example.com", "t1", "first")
-        assert left.of("t1") == ("first", "second")
-        left.note("u", "a.example.com", "t2", "moved on")
-        assert (left.of("t1"), left.of("t2")) == (("second",), ("moved on",))
+        left.note("u", "b.example.com", "shop", "t1", "second")
+        left.note("u", "a.example.com", "shop", "t1", "first")
+        assert left.of("shop", "t1") == ("first", "second")
+        left.note("u", "a.example.com", "shop", "t2", "moved on")
+        assert (left.of("shop", "t1"), left.of("shop", "t2")) == (("second",), ("moved on",))
         left.drop("u", "b.example.com")
         left.drop("u", "b.example.com")
-        assert (left.of("t1"), left.of("none")) == ((), ())
+        assert (left.of("shop", "t1"), left.of("shop", "none")) == ((), ())
+
+    def test_they_are_of_one_namespace(self):
+        """The status of a resource of the namespace may name a tenant of another one."""
+        left = LeftBehind()
+        left.note("u", "a.example.com", "shop", "t1", "words")
+        assert (left.of("other", "t1"), left.of("shop", "t1")) == ((), ("words",))
+
+    def test_those_that_are_not_found_again_end(self):
+        left = LeftBehind()
+        for uid in ("u", "v"):
+            left.note(uid, "a.example.com", "shop", "t1", f"a of {uid}")
+            left.note(uid, "b.example.com", "shop", "t1", f"b of {uid}")
+        left.keep("u", {"b.example.com", "c.example.com"})
+        assert left.of("shop", "t1") == ("a of v", "b of u", "b of v")
+        left.keep("v", ())
+        left.keep("none", ())
+        assert left.of("shop", "t1") == ("b of u",)
 
     def test_it_is_bounded(self, monkeypatch):
         monkeypatch.setattr("provider.cloudfront.memory.record_tickets._MOST", 3)
         left, tickets = LeftBehind(), RecordTickets()
         for number in range(5):
-            left.note("u", f"n{number}", f"t{number}", "words")
+            left.note("u", f"n{number}", "shop", f"t{number}", "words")
             tickets.watch("u", f"n{number}", Watch(0.0))
-        assert [left.of(f"t{number}") for number in range(5)] == [(), (), *[("words",)] * 3]
+        assert [left.of("shop", f"t{number}") for number in range(5)] == [(), (), *[("words",)] * 3]
         assert [tickets.watched("u", f"n{number}") is None for number in range(5)] == [True] * 2 + [False] * 3
 
     def test_a_domain_that_is_wanted_again_is_new_when_it_is_left(self):

@@ -13,6 +13,7 @@ from provider.cloudfront.memory.record_tickets import RecordTickets
 from provider.dns.errors import DnsError, Failure, Unreachable
 from provider.dns.ownership import Owner
 from provider.dns.public import Answer, Outcome
+from provider.dns.records import RecordSet
 from tests.unit.provider.dns.memory import MemoryStore
 from tests.unit.provider.world import (
     ACCOUNT,
@@ -129,6 +130,15 @@ def test_a_config_that_fails_keeps_no_resource_without_records():
     world.delete()
     world.go_on()
     assert world.gone
+
+
+def test_a_record_that_a_person_put_beside_the_mark_makes_nothing_forgotten(world):
+    world.zone.put(RecordSet(B, "MX", ("10 mail.example.net",), 300))
+    world.zone.drop(B, "CNAME")
+    world.zone.put(RecordSet(B, "NS", ("ns.example.net",), 300))
+    world.go_on(2)
+    told = {each["name"]: each.get("managedBy") for each in world.status["dnsInstructions"]}
+    assert told[B] == "Provider"
 
 
 class Failing(MemoryStore):
