@@ -453,7 +453,7 @@ class _Reconcile:
     def delete(self, kind: Kind, informer: Informer) -> Outcome:
         """The objects go with the TenantSource."""
         if not informer.synced:
-            return Outcome(Next.AFTER, _NOT_READY)
+            return self.not_served(kind, informer)
         mine = self.mine(kind, informer)
         if not mine:
             self.release()
@@ -461,15 +461,24 @@ class _Reconcile:
         self.parts.writer.check_deleted(self.mr)
         writer = self.writer(kind, informer)
         in_a_row = 0
-        for each in mine.values():
+        left = [each for each in mine.values() if not each.managed.deleted]
+        for number, each in enumerate(left):
             if deadline.remaining() < TIME_TO_REPORT or in_a_row == _MOST_FAILURES:
                 break
+            if self.parts.kind_leaves() or (number % _LOOK_AT_SPEC == 0 and self.is_another_spec()):
+                # Its author may have set onDelete to Orphan.
+                return Outcome(Next.AFTER, _NOT_READY)
             if not self.parts.may_act():
                 raise StandDown("the deletion of an object")
-            if not each.managed.deleted:
-                in_a_row = 0 if self.delete_one(writer, each) else in_a_row + 1
+            in_a_row = 0 if self.delete_one(writer, each) else in_a_row + 1
         self.report(status.deleting(self.counts(kind, informer)))
         return Outcome(Next.AFTER, 10.0)
+
+    def is_another_spec(self) -> bool:
+        """Whether the API server has another spec than the one that asks for the deletion of the objects.
+        Raises KubeError; then it is not known, and nothing is deleted."""
+        stored = Managed(self.parts.objects.get(resource_kind(TENANT_SOURCE), self.mr.key))
+        return (stored.uid, stored.generation) != (self.mr.uid, self.mr.generation)
 
     def delete_one(self, writer: Writer, each: Existing) -> bool:
         """False: it may be refused for all. If it only changed meanwhile, the cache has it soon."""
@@ -498,13 +507,30 @@ class _Reconcile:
 
     def invalid(self, message: str) -> Outcome:
         deletes = _deletes(self.mr.spec)
-        if deletes is not None:
-            # It may have objects from before, and may be deleted as it is.
-            self.hold(deletes=deletes)
+        if deletes and not self.has_followed():
+            deletes = None
+        kind = _kind(self.mr.spec)
+        informer = self.parts.informers[kind.kind] if kind is not None else None
+        counts = self.counts(kind, informer) if kind and informer and informer.synced else None
+        if deletes and counts and counts.objects:
+            message = f"{message}. {counts.objects} objects are deleted with the TenantSource"
         failure = Failure(SourceSyncedReason.INVALID_SPEC, message)
         self.memory.asked, self.memory.ended = (), None
-        self.report(status.failed(failure, None))
+        self.report(status.failed(failure, counts))
+        if deletes is not None:
+            # It may have objects from before, and may be deleted as it is. What is wrong is said before: this
+            # may be refused.
+            self.hold(deletes=deletes)
         return Outcome(Next.NEVER, failed=True)
+
+    def has_followed(self) -> bool:
+        """Whether this TenantSource has followed rows. The objects of an earlier one of its name are not for
+        a spec that was never valid to delete.
+
+        Others can write the status, too. A forged one makes a deletion delete only what its author asks for
+        with onDelete, and could delete with any valid spec of the same name.
+        """
+        return FINALIZER in self.mr.finalizers or "rows" in self.mr.status
 
     def failed(self, failure: Failure, template: Compiled, informer: Informer) -> Outcome:
         self.parts.metrics.read(self.mr, "failed")

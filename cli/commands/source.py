@@ -18,8 +18,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _OPTIONS = (
     click.argument("targets", metavar="FILE|NAME...", nargs=-1, required=True),
     click.option(
-        "-n", "--namespace", default="default", show_default=True,
-        help="The namespace of NAME, and of objects in files that name none.",
+        "-n", "--namespace", show_default="default",
+        help="The namespace of NAME, and of objects in files that name none. A TenantSource of a file "
+        "that names another one is refused.",
     ),
     click.option(
         "--allowed-database-hosts", "databases", metavar="HOST:PORT,...", default="",
@@ -74,10 +75,10 @@ def preview(**given: Any) -> None:
 
     FILE has TenantSources, and may have the ConfigMaps and Secrets that they name; else these are read in the
     cluster. NAME is a TenantSource of the cluster. The rows are read from their real store. The output says
-    what could not be read, and has keys, names and fields, but no values of rows.
+    what could not be read, and has keys, names and fields, but no values of other columns.
 
-    The exit code is 1 if a spec or a row is invalid, or a removal waits for a confirmation, and 2 if a file
-    or the rows cannot be read.
+    The exit code is 1 if a spec or a row is invalid, or a removal waits for a confirmation, and 2 if a file,
+    the rows, or the objects of a cluster that NAME, --context or --kubeconfig asks for cannot be read.
     """
     _run(**given)
 
@@ -88,7 +89,8 @@ def check(**given: Any) -> None:
     """Check all rows, and list those that are wrong by key, with the field and what was expected.
 
     It reads as `edgetenants source preview` does. The exit code is 1 if a spec or a row is invalid, and 2 if
-    a file or the rows cannot be read.
+    a file, the rows, or the objects of a cluster that NAME, --context or --kubeconfig asks for cannot be
+    read.
     """
     _run(**given, checks=True)
 

@@ -40,7 +40,10 @@ from sources.template import Compiled, InvalidTemplate, compile_template
 
 __all__ = ["Asked", "run"]
 
-_NAME: Final = re.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_NAMESPACE: Final = re.compile(_LABEL)
+_NAME: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_LONGEST_NAME: Final = 253
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _EVERY: Final = 2.0
 """Seconds between two lines of progress."""
@@ -53,7 +56,8 @@ class Asked:
 
     targets: tuple[str, ...]
     form: Form
-    namespace: str = "default"
+    namespace: str | None = None
+    """None: that of each file, or default."""
     kubeconfig: Path | None = None
     context: str | None = None
     databases: str = ""
@@ -68,6 +72,16 @@ class Asked:
     checks: bool = False
     """Show the rows that are wrong, and nothing else."""
 
+    @property
+    def default_namespace(self) -> str:
+        """That of names, and of files which name none."""
+        return self.namespace or "default"
+
+    @property
+    def names_cluster(self) -> bool:
+        """Whether the user wants a comparison with a cluster, so that it is an error if there is none."""
+        return bool(self.kubeconfig or self.context) or any(_is_name(each) for each in self.targets)
+
 
 def run(asked: Asked) -> None:
     """See the commands, in cli/commands. Ends the process with the command's exit code."""
@@ -80,10 +94,15 @@ def run(asked: Asked) -> None:
         documents = read_all([Path(each) for each in asked.targets if not _is_name(each)])
     except UnreadableFile as error:
         raise click.UsageError(visible(str(error))) from error
+    namespace = asked.default_namespace
+    if _NAMESPACE.fullmatch(namespace) is None:
+        raise click.UsageError(visible(f"expected the name of a namespace, got {namespace!r}"))
+    for each in documents:
+        _check_data(each)
     reader, why = _cluster(asked)
-    sight = Sight(documents, asked.namespace, reader, why)
+    sight = Sight(documents, namespace, reader, why)
     looks = _Looks(asked, sight, allowed, SystemClock())
-    sources = [*_of_files(documents, asked.namespace), *_of_names(asked, sight)]
+    sources = [*_of_files(documents, asked), *_of_names(asked, sight)]
     if not sources:
         raise click.UsageError("expected a TenantSource, got none")
     results = []
@@ -102,7 +121,12 @@ def _is_name(target: str) -> bool:
     """Whether it names a TenantSource of the cluster; else it is a file."""
     if Path(target).exists() or target.endswith(_ENDINGS):
         return False
-    return _NAME.fullmatch(target) is not None
+    return _is_object_name(target)
+
+
+def _is_object_name(name: str) -> bool:
+    """Whether an object can have it. No other name becomes part of the path of a request."""
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
 def _cluster(asked: Asked) -> tuple[Reader | None, str]:
@@ -119,7 +143,34 @@ def _cluster(asked: Asked) -> tuple[Reader | None, str]:
         return None, str(error)
 
 
-def _of_files(documents: Iterable[Document], namespace: str) -> Iterator[Managed]:
+def _check_data(document: Document) -> None:
+    """Raises click.UsageError if the data of a ConfigMap or Secret is no object."""
+    if document.api_version != "v1" or document.kind not in ("ConfigMap", "Secret"):
+        return
+    for path in ("data", "stringData"):
+        if not isinstance(document.value.get(path) or {}, dict):
+            message = f"{document.place(path)}: {document.kind}: {path}: expected an object"
+            raise click.UsageError(visible(message))
+
+
+def _check_place(document: Document, asked: Asked) -> str:
+    """The namespace of a TenantSource in a file.
+
+    Raises:
+        click.UsageError: its name or namespace is none, or it is not in the namespace that the user named.
+            The author of a file must not choose whose Secrets are read.
+    """
+    namespace = document.namespace or asked.default_namespace
+    if not _is_object_name(document.name) or _NAMESPACE.fullmatch(namespace) is None:
+        message = "expected a name of lower-case letters, digits, - and ., and the name of a namespace"
+    elif asked.namespace is not None and namespace != asked.namespace:
+        message = f"expected the namespace {asked.namespace}, as asked for with --namespace"
+    else:
+        return namespace
+    raise click.UsageError(visible(f"{document.place('metadata')}: {message}"))
+
+
+def _of_files(documents: Iterable[Document], asked: Asked) -> Iterator[Managed]:
     for each in documents:
         if (each.api_version, each.kind) != (TENANT_SOURCE.api_version, TENANT_SOURCE.kind):
             continue
@@ -131,7 +182,7 @@ def _of_files(documents: Iterable[Document], namespace: str) -> Iterator[Managed
         annotations = {str(name): str(value) for name, value in each.at("metadata", "annotations").items()}
         metadata = {
             "name": each.name,
-            "namespace": each.namespace or namespace,
+            "namespace": _check_place(each, asked),
             "annotations": annotations,
         }
         yield Managed({**each.value, "metadata": metadata})
@@ -139,9 +190,10 @@ def _of_files(documents: Iterable[Document], namespace: str) -> Iterator[Managed
 
 def _of_names(asked: Asked, sight: Sight) -> Iterator[Managed]:
     for name in filter(_is_name, asked.targets):
-        stored = sight.source(ObjectKey(asked.namespace, name))
+        stored = sight.source(ObjectKey(asked.default_namespace, name))
         if stored is None:
-            why = sight.unseen[-1] if sight.unseen else f"there is none in the namespace {asked.namespace}"
+            none = f"there is none in the namespace {asked.default_namespace}"
+            why = sight.unseen[-1] if sight.unseen else none
             raise click.UsageError(visible(f"TenantSource {name}: {why}"))
         yield Managed(stored)
 
@@ -157,7 +209,7 @@ class _Looks:
 
     def result(self, source: Managed) -> Result:
         """What it would do."""
-        self.sight.unseen.clear()
+        self.sight.begin()
         title = f"TenantSource {source.key}"
         try:
             spec = parse(source.spec)
@@ -171,7 +223,8 @@ class _Looks:
         except StoreError as error:
             return Result(title, kind, spec, notes, failure=f"{error.reason.value}: {error.message}")
         preview = self.preview(source, spec, template, found)
-        return Result(title, kind, spec, notes, tuple(self.sight.unseen), preview)
+        blind = self.sight.blind and self.asked.names_cluster
+        return Result(title, kind, spec, notes, tuple(self.sight.unseen), preview, blind=blind)
 
     def read(self, source: Managed, spec: TenantSourceSpec, template: Compiled) -> Found:
         """All rows, as the process reads them. Raises StoreError."""

@@ -33,11 +33,14 @@ class Result:
     """Why edgetenants-sources would refuse the spec, or ""."""
     failure: str = ""
     """Why the rows cannot be read, or ""."""
+    blind: bool = False
+    """A cluster was asked for, and its objects could not be read."""
 
     def exit_code(self, *, checks: bool, strict: bool) -> int:
-        """0, 1 for what someone has to correct or confirm, 2 if the rows cannot be read. `checks`: only the
-        rows count. `strict`: 1 also if something would be written."""
-        if self.failure:
+        """0, 1 for what someone has to correct or confirm, 2 if the rows, or the cluster that the user named,
+        cannot be read. `checks`: of the rest, only the rows count. `strict`: 1 also if something would be
+        written."""
+        if self.failure or self.blind:
             return 2
         if self.preview is None or self.preview.invalid:
             return 1

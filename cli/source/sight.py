@@ -54,6 +54,13 @@ class Sight:
         }
         self._reader, self._why = reader, why
         self.unseen: list[str] = []
+        self.blind = False
+        """The objects could not be listed, or the TenantSource not be read, so they count as absent."""
+
+    def begin(self) -> None:
+        """Look at the next TenantSource."""
+        self.unseen.clear()
+        self.blind = False
 
     def get(self, kind: ResourceKind, key: ObjectKey) -> JsonObject:
         """A ConfigMap or Secret that a TenantSource names. Raises KubeError."""
@@ -67,6 +74,7 @@ class Sight:
         except NotFound:
             return None
         except KubeError as error:
+            self.blind = True
             self._note(error)
             return None
 
@@ -79,6 +87,7 @@ class Sight:
             self._say(f"the cluster does not have the kind {kind.kind}")
             return {}
         except KubeError as error:
+            self.blind = True
             self._note(error)
             return {}
         for each in found:

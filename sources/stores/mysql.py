@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -184,6 +185,7 @@ class MysqlReading:
             _one(self._connection, f"set session {setting}")
         for setting in _settings(limits, is_mariadb=is_mariadb):
             _try(self._connection, f"set session {setting}")
+        _check_present(self._connection)
         gtids = f"select @@global.{'gtid_current_pos' if is_mariadb else 'gtid_executed'}"
         low = _try(self._connection, gtids)
         _one(self._connection, "set session transaction isolation level repeatable read")
@@ -260,7 +262,7 @@ class _Connection(Connection):
             self.was_cut = False
             try:
                 cells = cursor.fetchone()
-            except (AssertionError, LookupError):
+            except (AssertionError, LookupError, struct.error):
                 if not self.was_cut:
                     raise
                 cells = ()
@@ -327,8 +329,25 @@ def _gtids(text: str) -> dict[str, int]:
     return found
 
 
-_EXACT: Final = ("time_zone = '+00:00'", f"group_concat_max_len = {_GROUP}")
-"""Without these, values would be others. A TIMESTAMP is told in the session's zone."""
+_EXACT: Final = (
+    "time_zone = '+00:00'",
+    f"group_concat_max_len = {_GROUP}",
+    # Not DEFAULT: that is the value of the server, which cuts each SELECT as a limit does.
+    f"sql_select_limit = {2**64 - 1}",
+)
+"""Without these, values would be others, or rows would look gone. A TIMESTAMP is told in the session's
+zone."""
+
+
+def _check_present(connection: _Connection) -> None:
+    """Refuse a session of MariaDB that sees versioned tables as they were at another time: rows of today
+    would look gone. What the session has after it asked for DEFAULT is read, as versions may understand
+    DEFAULT in another way where the server has such a time for all sessions."""
+    _try(connection, "set session system_versioning_asof = default")
+    time = _try(connection, "select @@session.system_versioning_asof")
+    if time is not None and time.upper() != "DEFAULT":
+        message = "the server shows former rows: system_versioning_asof must be DEFAULT"
+        raise StoreError(StoreReason.INVALID_CONFIGURATION, message)
 
 
 def _settings(limits: Limits, *, is_mariadb: bool) -> Iterator[str]:
@@ -415,7 +434,8 @@ _MISSING: Final = (
 )  # fmt: skip
 _SLOW: Final = (StoreReason.INCOMPLETE, "a statement took longer than allowed")
 _LOCKED: Final = (StoreReason.INCOMPLETE, "another transaction holds a lock")
-_BUSY: Final = (StoreReason.UNREACHABLE, "the server shuts down, or has no connection left")
+_BUSY: Final = (StoreReason.UNREACHABLE, "the server shuts down, is not ready, or has no connection left")
+_SHORT: Final = (StoreReason.INCOMPLETE, "the server is short of memory or disk, or its storage fails")
 _BY_NUMBER: Final[Mapping[int, tuple[StoreReason, str]]] = {
     **dict.fromkeys((1045, 1129, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118, 4151), _DENIED),
     **dict.fromkeys((1044, 1142, 1143, 1227, 1370), _NO_RIGHT),
@@ -424,7 +444,9 @@ _BY_NUMBER: Final[Mapping[int, tuple[StoreReason, str]]] = {
     1792: (StoreReason.INVALID_CONFIGURATION, "the query writes; only reading is allowed"),
     **dict.fromkeys((1317, 1969, 3024), _SLOW),
     **dict.fromkeys((1205, 1213), _LOCKED),
-    **dict.fromkeys((1040, 1053, 1203, 1226, 1927), _BUSY),
+    **dict.fromkeys((1040, 1047, 1053, 1203, 1226, 1927), _BUSY),
+    **dict.fromkeys((1021, 1030, 1037, 1038, 1041, 1114), _SHORT),
+    1412: (StoreReason.INCOMPLETE, "someone changed the definition of the table during the read"),
     2026: (StoreReason.UNREACHABLE, "the server offers no TLS"),
 }
 """By the number of the error (MySQL Server Error Message Reference; MariaDB Error Codes)."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pymysql.constants import FIELD_TYPE
 
-from sources.stores.values import UNICODE, Unfit, parsed
+from sources.stores.values import UNICODE, Unfit, parsed_cell
 
 __all__ = ["JSON", "Field", "cell"]
 
@@ -123,5 +123,5 @@ _KINDS: Final[Mapping[int, tuple[Callable[[str], object], Unfit]]] = {
     FIELD_TYPE.DATETIME: (datetime.fromisoformat, _TIME),
     FIELD_TYPE.TIMESTAMP: (_zoned, _TIME),
     FIELD_TYPE.TIME: (time.fromisoformat, _TIME_OF_DAY),
-    JSON: (parsed, _JSON),
+    JSON: (parsed_cell, _JSON),
 }

@@ -28,7 +28,7 @@ from sqlalchemy.pool import NullPool
 from edgetenants_runtime.clock import Clock
 from sources.stores.addresses import check
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, Unfit, parsed, row_of
+from sources.stores.values import MAX_COLUMNS, MAX_ROWS, Unfit, parsed_cell, row_of
 from sources.stores.watchdog import Sockets, Watchdog
 
 __all__ = [
@@ -352,7 +352,7 @@ def _connected(address: Address, limits: Limits) -> psycopg.Connection[Any]:
     connection = _connection(address, limits)
     for name, loader in _TIMES.items():
         connection.adapters.register_loader(name, loader)
-    set_json_loads(parsed, connection)
+    set_json_loads(parsed_cell, connection)
     return connection
 
 

@@ -20,7 +20,7 @@ from edgetenants_runtime.clock import Clock
 from sources.stores.addresses import check, verified_tls
 from sources.stores.resp import LARGE, Large, Refusal, Reply, ReplyError, Wire
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, NAMES, UNICODE, Unfit, parsed, row_of
+from sources.stores.values import MAX_COLUMNS, MAX_ROWS, NAMES, UNICODE, Unfit, parsed_cell, row_of
 from sources.stores.watchdog import Sockets, Watchdog
 
 __all__ = ["Address", "Hashes", "Limits", "RedisStore"]
@@ -35,7 +35,7 @@ _REPLY: Final = 2**24
 _NAMES: Final = 2**26
 """Bytes of the names of all keys."""
 _LONGEST_NAME: Final = 1024
-_SHOWN: Final = 64
+_SHOWN: Final = 16
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,12 @@ class RedisReading:
 
     def begin(self, address: Address) -> None:
         """Log in, and see that the server can be read completely."""
-        _done(self._wire.ask(b"AUTH", address.user.encode(), address.password.encode()))
+        found = self._wire.ask(b"AUTH", address.user.encode(), address.password.encode())
+        if isinstance(found, Refusal) and found.code == "ERR":
+            raise StoreError(StoreReason.ACCESS_DENIED, _NO_USERS)
+        _accepted(found)
         if address.database:
-            _done(self._wire.ask(b"SELECT", b"%d" % address.database))
+            _accepted(self._wire.ask(b"SELECT", b"%d" % address.database))
         self._server = _server(self._wire)
 
     def __iter__(self) -> Iterator[Row]:
@@ -244,13 +247,14 @@ def _server(wire: Wire) -> _Server:
         raise StoreError(StoreReason.INVALID_CONFIGURATION, message)
     if found["cluster_enabled"] != "0":
         raise StoreError(StoreReason.INVALID_CONFIGURATION, _CLUSTER)
-    if found.get("maxmemory_policy", "").startswith("allkeys"):
+    if found["maxmemory_policy"].startswith("allkeys"):
         message = "the server drops any key if memory is short (maxmemory-policy), so rows would seem gone"
         raise StoreError(StoreReason.INVALID_CONFIGURATION, message)
     return _Server(found["run_id"], found["master_replid"])
 
 
-_FACTS: Final = ("run_id", "master_replid", "role", "loading", "cluster_enabled")
+_FACTS: Final = ("run_id", "master_replid", "role", "loading", "cluster_enabled", "maxmemory_policy")
+_NO_USERS: Final = "the server does not know users with a password, as Redis does from version 6 on"
 _CLUSTER: Final = "the server is a node of a cluster, which has only some of the keys"
 
 
@@ -279,6 +283,12 @@ def _done(found: Reply) -> Reply:
     if isinstance(found, Refusal):
         raise _refused(found)
     return found
+
+
+def _accepted(found: Reply) -> None:
+    """Any other reply means that what is read may be something else than what was asked for."""
+    if _done(found) != b"OK":
+        raise ReplyError
 
 
 def _page(found: Reply) -> tuple[bytes, Iterable[bytes]]:
@@ -314,7 +324,7 @@ def _json(text: str | Unfit) -> object:
     if isinstance(text, Unfit):
         return text
     try:
-        return parsed(text)
+        return parsed_cell(text)
     except ValueError:
         return _JSON
 
@@ -360,4 +370,8 @@ def _explanation(error: Exception, *, begun: bool) -> StoreError:
     if isinstance(error, SSLError):
         message = "the server offers no TLS, or its certificate is for another host or of another authority"
         return StoreError(StoreReason.UNREACHABLE, message)
+    if isinstance(error, TimeoutError):
+        return StoreError(StoreReason.UNREACHABLE, "the server sent nothing for longer than allowed")
+    if isinstance(error, OSError):
+        return StoreError(StoreReason.UNREACHABLE, "no connection to the server, or it was closed")
     return StoreError(StoreReason.UNREACHABLE, "the server does not answer as Redis and Valkey do")

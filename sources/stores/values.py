@@ -31,6 +31,7 @@ __all__ = [
     "fraction",
     "integer",
     "parsed",
+    "parsed_cell",
     "row_of",
 ]
 
@@ -40,6 +41,8 @@ MAX_DEPTH: Final = 16
 """Of lists and objects within a value."""
 _PARSED_DEPTH: Final = 64
 """Of what is parsed, if a parser gives up; it includes the levels of a page around its rows."""
+_LONGEST_CELL: Final = 2**20
+"""Bytes, or characters, of the JSON text of one column."""
 _ADDRESSES: Final = (IPv4Address, IPv6Address, IPv4Interface, IPv6Interface, IPv4Network, IPv6Network)
 
 
@@ -57,6 +60,7 @@ DIGITS: Final = Unfit("a number with fewer digits, or the number as text")
 NAMES: Final = Unfit("names that are text")
 REPEATED: Final = Unfit("names that are not repeated")
 UNICODE: Final = Unfit("text of whole Unicode characters")
+_LONG: Final = Unfit("JSON of at most 1 MiB")
 
 
 class _UnfitError(Exception):
@@ -90,6 +94,13 @@ def parsed(text: str | bytes) -> object:
         return _parsed(text)
     except RecursionError:
         return _parsed(_shallow(text if isinstance(text, str) else text.decode()))
+
+
+def parsed_cell(text: str | bytes) -> object:
+    """What the JSON text of one column says; an `Unfit` if it is too long. Raises ValueError if the text
+    is no JSON."""
+    # Lists of small values take fifty times the memory of their text.
+    return parsed(text) if len(text) <= _LONGEST_CELL else _LONG
 
 
 def _parsed(text: str | bytes) -> object:
@@ -212,9 +223,11 @@ def _decimal(value: Decimal) -> int | float:
         raise _UnfitError(DIGITS)
     if value == value.to_integral_value():
         return int(value)
-    if Decimal(repr(float(value))) != value:
+    found = float(value)
+    # The shortest digits of a float, and the seventeen of C's %.17g, as many servers write it.
+    if value not in (Decimal(repr(found)), Decimal(format(found, ".17g"))):
         raise _UnfitError(DIGITS)
-    return float(value)
+    return found
 
 
 def _moment(value: datetime) -> str:

@@ -77,9 +77,25 @@ CLI_CONTRACT = (
     Mutation(
         "rows that cannot be read pass in CI",
         "source/printing.py",
-        "        if self.failure:\n            return 2\n",
-        "        if self.failure:\n            return 0\n",
+        "        if self.failure or self.blind:\n            return 2\n",
+        "        if self.blind:\n            return 2\n        if self.failure:\n            return 0\n",
         "a database that is away would look like one without changes",
+        _SOURCE,
+    ),
+    Mutation(
+        "a cluster that cannot be read passes in CI",
+        "source/printing.py",
+        "        if self.failure or self.blind:\n",
+        "        if self.failure:\n",
+        "objects that cannot be listed would look like none, and all rows like new ones",
+        _SOURCE,
+    ),
+    Mutation(
+        "a file chooses the namespace of the preview",
+        "source/command.py",
+        "    elif asked.namespace is not None and namespace != asked.namespace:",
+        "    elif False:",
+        "the author of a file would choose whose Secrets are read",
         _SOURCE,
     ),
     Mutation(

@@ -11,6 +11,30 @@ OPENING = ("contract/sources/test_opening.py",)
 
 SOURCES = (
     Mutation(
+        "the deletion of all objects goes on",
+        "reconciler.py",
+        "(number % _LOOK_AT_SPEC == 0 and self.is_another_spec())",
+        "(number == 0 and self.is_another_spec())",
+        "an author who stops the deletion of the tenants would not be heard for ten minutes",
+        FOLLOWING,
+    ),
+    Mutation(
+        "a kind that leaves takes objects along",
+        "reconciler.py",
+        "            if self.parts.kind_leaves() or (number",
+        "            if (number",
+        "the tenants would go when the package is removed while a TenantSource goes",
+        FOLLOWING,
+    ),
+    Mutation(
+        "a source that never was valid deletes the objects of an earlier one",
+        "reconciler.py",
+        "        if deletes and not self.has_followed():\n            deletes = None\n",
+        "",
+        "a typing error in a new TenantSource, corrected by deleting it, would delete all tenants",
+        FOLLOWING,
+    ),
+    Mutation(
         "a row that is invalid counts as gone",
         "plan.py",
         "if each.key and each.key not in keys and name not in names",

@@ -30,7 +30,7 @@ READING = (
     Mutation(
         "PostgreSQL's JSON is read by the driver's rules",
         "stores/postgresql.py",
-        "    set_json_loads(parsed, connection)\n",
+        "    set_json_loads(parsed_cell, connection)\n",
         "",
         "one deep value would stop all other rows",
         POSTGRESQL,

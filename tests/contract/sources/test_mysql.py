@@ -13,6 +13,7 @@ import pytest
 import trustme
 
 from edgetenants_runtime.clock import FakeClock, SystemClock
+from sources.stores import mysql
 from sources.stores.mysql import Limits, MysqlStore, Query, Table, goes_back
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import mariadb, servers
@@ -148,11 +149,58 @@ def test_text_that_holds_json_becomes_lists_and_objects(database, table):
     assert failure(store(database, query, json=("absent",))) == StoreReason.INVALID_CONFIGURATION
 
 
+def test_a_limit_of_the_server_cuts_no_read(database, table):
+    fill(database, 10)
+    database.run("set global sql_select_limit = 2")
+    try:
+        assert len(rows(store(database, table))) == 10
+        assert len(rows(store(database, Query("select id from customers")))) == 10
+    finally:
+        database.run("set global sql_select_limit = default")
+
+
+def test_a_time_that_the_server_has_for_versioned_tables_hides_no_row(database, table):
+    database.run("alter table customers add system versioning")
+    database.run("set global system_versioning_asof = '2020-01-01 00:00:00'")
+    try:
+        assert len(database.run("select * from customers")) == 0
+        assert len(rows(store(database, table))) == 2
+    finally:
+        database.run("set global system_versioning_asof = default")
+
+
+def test_a_server_that_goes_on_to_show_former_rows_is_refused(database, table, monkeypatch):
+    real = mysql._try
+
+    def tried(connection, statement):
+        return real(connection, statement) if "= default" not in statement else None
+
+    monkeypatch.setattr(mysql, "_try", tried)
+    database.run("set global system_versioning_asof = '2020-01-01 00:00:00'")
+    try:
+        assert failure(store(database, table)) == StoreReason.INVALID_CONFIGURATION
+    finally:
+        database.run("set global system_versioning_asof = default")
+
+
+@pytest.mark.parametrize("setting", ["sql_select_limit = 1", "system_versioning_asof = '2020-01-01'"])
+def test_a_setting_of_the_session_hides_no_row(database, table, setting):
+    database.run(f'set global init_connect = "set session {setting}"')
+    try:
+        assert len(rows(store(database, table))) == 2
+    finally:
+        database.run("set global init_connect = ''")
+
+
 def test_a_long_list_is_not_cut(database, table):
-    fill(database, 2000)
+    fill(database, 1000)
     query = Query("select 'k' as id, json_arrayagg(concat(id, repeat('x', 900))) as value from customers")
-    (found,) = rows(store(database, query, json=("value",)))
-    assert len(found["value"]) == 2000
+    database.run("set global group_concat_max_len = 1024")
+    try:
+        (found,) = rows(store(database, query, json=("value",)))
+    finally:
+        database.run("set global group_concat_max_len = default")
+    assert len(found["value"]) == 1000
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ class Hostile:
             wire.table(text(b"7"))
         elif statement == "select version()":
             wire.table(text(b"10.11.0-MariaDB"))
+        elif "system_versioning" in statement and statement.startswith("select"):
+            wire.table(text(b"DEFAULT"))
         elif "gtid" in statement:
             wire.table(text(b"0-1-1"))
         elif statement.startswith("select"):
@@ -370,3 +372,31 @@ def test_only_a_number_is_killed():
     assert failure(server, Limits(rows=10)).reason == StoreReason.INVALID_DATA
     server.listener.close()
     assert not [each for each in server.asked if "kill" in each]
+
+
+def test_a_large_row_that_is_cut_in_the_length_of_a_value_stops_no_other():
+    def answer(wire):
+        wire.table(columns=("id", "plan"), end=None)
+        size = 2**24 - 1 - 5
+        wire.send(b"\xfd" + size.to_bytes(3, "little") + bytes(size) + b"\xfd")
+        wire.send((9).to_bytes(3, "little") + b"x" * 9)
+        wire.send(text(b"b") + text(b"gold"))
+        wire.send(EOF_PACKET)
+
+    with hostile(answer) as server:
+        large, small = read(server)
+    assert set(large.unfit) == {"id", "plan"}
+    assert small.columns == {"id": "b", "plan": "gold"}
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (1047, StoreReason.UNREACHABLE),
+        *((number, StoreReason.INCOMPLETE) for number in (1021, 1030, 1037, 1038, 1041, 1114, 1412)),
+    ],
+)
+def test_a_server_that_is_in_trouble_is_not_told_as_a_wrong_configuration(number, reason):
+    said = b"\xff" + number.to_bytes(2, "little") + b"#HY000canary"
+    with hostile(lambda wire: wire.send(said)) as server:
+        assert failure(server).reason == reason

@@ -129,6 +129,7 @@ def test_an_enum_becomes_text(database, table):
         ("int4range(1, 5)", "a value that JSON has, not one of type Range"),
         ("('[' || repeat('[', 20) || repeat(']', 20) || ']')::jsonb", "lists and objects"),
         ("('[' || repeat('[', 3000) || repeat(']', 3000) || ']')::jsonb", "lists and objects"),
+        ("('[' || repeat('0,', 524288) || '0]')::jsonb", "JSON of at most 1 MiB"),
         ("('[1' || repeat('0', 5000) || ']')::jsonb", "a number with fewer digits"),
         ("""'{"a": 1, "a": 2}'::json""", "names that are not repeated"),
     ],

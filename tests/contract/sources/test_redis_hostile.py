@@ -18,6 +18,7 @@ from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import servers
 
 FACTS = {"run_id": "a", "master_replid": "b", "role": "master", "loading": "0", "cluster_enabled": "0"}
+FACTS["maxmemory_policy"] = "noeviction"
 
 
 def bulk(data):
@@ -126,6 +127,11 @@ def test_an_honest_one_is_read():
         ({"AUTH": b"-WRONGPASS canary\r\n"}, StoreReason.ACCESS_DENIED),
         ({"AUTH": b"-" + b"x" * 2**17}, StoreReason.UNREACHABLE),
         ({"AUTH": b"HTTP/1.1 400 canary\r\n\r\n"}, StoreReason.UNREACHABLE),
+        ({"AUTH": b"-ERR canary\r\n"}, StoreReason.ACCESS_DENIED),
+        ({"AUTH": b"$-1\r\n"}, StoreReason.UNREACHABLE),
+        ({"AUTH": b"+QUEUED\r\n"}, StoreReason.UNREACHABLE),
+        ({"INFO": info(maxmemory_policy="allkeys-lru")}, StoreReason.INVALID_CONFIGURATION),
+        ({"INFO": info().replace(b"policy", b"police")}, StoreReason.INVALID_CONFIGURATION),
         ({"AUTH": b"-LOADING canary\r\n"}, StoreReason.UNREACHABLE),
         ({"INFO": info(loading="1")}, StoreReason.UNREACHABLE),
         ({"INFO": info(role="slave")}, StoreReason.INVALID_CONFIGURATION),
@@ -230,3 +236,37 @@ def test_a_scan_has_a_bound_of_names():
 
     with hostile(SCAN=names) as server:
         assert failure(server) == StoreReason.INVALID_DATA
+
+
+def message(opened):
+    with pytest.raises(StoreError) as caught, opened.read():
+        pass
+    return caught.value.message
+
+
+def test_a_server_that_is_away_is_told_from_one_that_speaks_another_protocol():
+    with hostile(AUTH=b"HTTP/1.1 400\r\n\r\n") as server:
+        away = store(server)
+        assert "does not answer as Redis" in message(away)
+    assert "no connection" in message(away)
+    with hostile(AUTH=lambda wire: threading.Event().wait(3)) as server:
+        assert "sent nothing" in message(store(server, Limits(silence=0.5)))
+
+
+def test_the_place_of_a_row_has_the_begin_of_its_key_only():
+    with hostile(SCAN=page(b"customer:" + b"k" * 40), HGETALL=b"-WRONGTYPE no\r\n") as server:
+        [row] = read(server)
+    assert row.place == f"the hash {'k' * 16!r}"
+
+
+def test_a_long_json_text_concerns_its_own_row_only():
+    long = b"[" + b"0," * 2**19 + b"0]"
+    both = [many(bulk(b"j"), bulk(each)) for each in (long, b"[1]")]
+    what = Hashes("customer:", json=("j",))
+    with (
+        hostile(HGETALL=both, SCAN=page(b"customer:a", b"customer:b")) as server,
+        RedisStore(server.address, what, SystemClock()).read() as reading,
+    ):
+        first, second = reading
+    assert first.unfit == {"j": "JSON of at most 1 MiB"}
+    assert second.columns["j"] == [1]

@@ -449,6 +449,65 @@ def test_a_cluster_that_the_user_names_must_be_there(run: Run, tmp_path: Path) -
     assert run(None, "preview", file, "--context", "prod").exit_code == 2
 
 
+@pytest.mark.parametrize("what", ["preview", "check"])
+@pytest.mark.parametrize("code", [0, 403, 500])
+def test_objects_that_cannot_be_listed_are_an_error_if_a_cluster_is_named(
+    run: Run, tmp_path: Path, what: str, code: int
+) -> None:
+    scene = Shop("a,a.example.com,x")
+    file = write(tmp_path, source(), table("a,a.example.com,x"))
+    for words, expected in (([file], 0), ([file, "--context", "prod"], 2), (["customers"], 2)):
+        cluster = Reads(scene.server)
+        cluster.refuse("list", CLAIMS, code)
+        done = run(cluster, what, *words, "-n", NAMESPACE)
+        assert done.exit_code == expected, done.output
+        assert "not read, treated as absent" in done.stdout
+
+
+def test_a_source_that_cannot_be_compared_is_an_error_if_a_cluster_is_named(run: Run, tmp_path: Path) -> None:
+    cluster = Reads(Shop("a,a.example.com,x").server)
+    cluster.refuse("get", SOURCES)
+    file = write(tmp_path, source(), table("a,a.example.com,x"))
+    assert run(cluster, "preview", file).exit_code == 0
+    assert run(cluster, "preview", file, "--kubeconfig", "x").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"name": "customers", "namespace": "other"},
+        {"name": "..", "namespace": NAMESPACE},
+        {"name": "a..b", "namespace": NAMESPACE},
+        {"name": "x/y", "namespace": NAMESPACE},
+        {"name": "customers", "namespace": "../x"},
+        {"name": "customers", "namespace": "a.b"},
+    ],
+)
+def test_a_file_leads_to_no_other_namespace_and_no_other_path(
+    run: Run, tmp_path: Path, metadata: dict[str, str]
+) -> None:
+    cluster = Reads(Shop().server)
+    file = write(tmp_path, {**source(), "metadata": metadata}, table("a,a.example.com,x"))
+    done = run(cluster, "preview", file, "-n", NAMESPACE)
+    assert (done.exit_code, cluster.asked) == (2, [])
+    assert "source.yaml:4:3: expected" in done.output.replace("\n", "")
+
+
+def test_a_namespace_that_is_none_is_refused(run: Run) -> None:
+    cluster = Reads(Shop().server)
+    assert run(cluster, "preview", "customers", "-n", "../x").exit_code == 2
+    assert cluster.asked == []
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+@pytest.mark.parametrize("data", [{"data": ["x"]}, {"data": "x", "stringData": {}}, {"stringData": ["x"]}])
+def test_data_of_another_form_is_told(run: Run, tmp_path: Path, kind: str, data: dict[str, Any]) -> None:
+    odd = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "customers"}, **data}
+    done = run(None, "preview", write(tmp_path, source(), odd))
+    assert (done.exit_code, "expected an object" in done.output) == (2, True)
+    assert isinstance(done.exception, SystemExit)
+
+
 def test_notes_say_what_keeps_the_process_from_it(run: Run, tmp_path: Path) -> None:
     file = write(tmp_path, source(suspend=True, whenGone="Delete"), table("a,a.example.com,x"))
     done = run(Shop(), "preview", file)

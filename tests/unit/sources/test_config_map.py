@@ -79,11 +79,11 @@ def test_a_number_of_a_database_that_is_not_finite_concerns_its_own_row_only(val
 
 @pytest.mark.parametrize("form", ["jsonl", "yaml"])
 def test_a_number_keeps_its_value(form):
-    written = "[0.1, -2.50, 1e3, 1.0, 9007199254740993.0]"
+    written = "[0.1, -2.50, 1e3, 1.0, 9007199254740993.0, 0.10000000000000001, 2.2999999999999998]"
     texts = {"jsonl": f'{{"n": {written}}}', "yaml": f"- n: {written}"}
     with TextStore(texts[form], form).read() as reading:
         [found] = reading
-    assert found.columns == {"n": [0.1, -2.5, 1000, 1, 9007199254740993]}
+    assert found.columns == {"n": [0.1, -2.5, 1000, 1, 9007199254740993, 0.1, 2.3]}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,7 @@ def test_a_number_keeps_its_value(form):
         ("jsonl", "NaN", "a finite number"),
         ("jsonl", "1e999", "a number with fewer digits, or the number as text"),
         ("jsonl", "0.1234567890123456789", "a number with fewer digits, or the number as text"),
+        ("jsonl", "2.2999999999999997", "a number with fewer digits, or the number as text"),
         ("jsonl", "9007199254740993.5", "a number with fewer digits, or the number as text"),
         ("jsonl", "1e99999999999999999999", "a number with fewer digits, or the number as text"),
         ("jsonl", "9" * 5000, "a number with fewer digits, or the number as text"),

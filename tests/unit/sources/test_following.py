@@ -579,6 +579,114 @@ def test_a_source_with_an_invalid_spec_takes_its_objects_along_if_asked(what: st
     assert scene.server.find(SOURCES, KEY) is None
 
 
+@pytest.mark.parametrize("what", [*INVALID, "removals without the flag"])
+def test_a_source_that_never_was_valid_leaves_the_objects_of_an_earlier_one(what: str) -> None:
+    scene = Scene(row("a"))
+    scene.look()
+    scene.server.put(SOURCES, {**(scene.server.find(SOURCES, KEY) or {}), "status": {}})
+    scene.recreate_source()
+    scene.removes = False
+    scene.restart()
+    scene.put_source(onDelete="Delete", **INVALID.get(what, {"whenGone": "Delete"}))
+    scene.look()
+    assert scene.reason("Synced") == "InvalidSpec"
+    assert not (scene.server.find(SOURCES, KEY) or {})["metadata"].get("finalizers")
+    assert scene.status["objects"] == 1
+    assert "deleted with" not in scene.message("Synced")
+
+
+def test_an_invalid_source_says_how_many_objects_go_with_it() -> None:
+    scene = Scene(row("a"), row("b"), onDelete="Delete")
+    scene.look()
+    scene.put_source(onDelete="Delete", pollInterval="soon")
+    hold(scene)
+    scene.look()
+    assert scene.message("Synced").endswith(". 2 objects are deleted with the TenantSource")
+    assert scene.status["objects"] == 2
+    scene.put_source(onDelete="Orphan", pollInterval="soon")
+    scene.look()
+    assert "deleted with" not in scene.message("Synced")
+
+
+def test_an_invalid_source_says_so_also_if_its_finalizer_is_refused() -> None:
+    scene = Scene(row("a"))
+    scene.look()
+    scene.put_source(onDelete="Delete", pollInterval="soon")
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise Forbidden(Operation("patch", SOURCES, "", KEY.name, NAMESPACE), 403, "no")
+
+    scene.reconciler._parts.writer.patch_metadata = refused  # type: ignore[method-assign]
+    scene.look()
+    assert scene.reason("Synced") == "InvalidSpec"
+
+
+@pytest.mark.parametrize("change", ["orphan", "another", "kind"])
+def test_who_stops_the_deletion_of_the_objects_is_heard(change: str) -> None:
+    scene = Scene(*(row(f"r{n:02}") for n in range(50)), onDelete="Delete")
+    scene.look()
+    hold(scene)
+    deleted(scene)
+    delete, tried = scene.server.delete, []
+
+    def orphan() -> None:
+        scene.put_source(onDelete="Orphan")
+        hold(scene)
+        deleted(scene)
+
+    def stopped(kind: Any, key: ObjectKey, **preconditions: Any) -> None:
+        delete(kind, key, **preconditions)
+        tried.append(key.name)
+        if len(tried) == 5:
+            {
+                "orphan": orphan,
+                "another": scene.recreate_source,
+                "kind": lambda: setattr(scene, "leaving", True),
+            }[change]()
+
+    scene.server.delete = stopped  # type: ignore[method-assign]
+    scene.look()
+    assert len(tried) == (5 if change == "kind" else 20)
+    if change != "another":
+        scene.look()
+        assert len(scene.claims) == 50 - len(tried)
+        assert scene.server.find(SOURCES, KEY) is None
+
+
+def test_nothing_is_deleted_if_the_source_cannot_be_read_again() -> None:
+    scene = Scene(*(row(f"r{n:02}") for n in range(50)), onDelete="Delete")
+    scene.look()
+    hold(scene)
+    deleted(scene)
+    get, delete = scene.server.get, scene.server.delete
+
+    def lost(kind: Any, key: ObjectKey) -> dict[str, Any]:
+        if kind == SOURCES and len(scene.claims) < 50:
+            raise KubeError(Operation("get", SOURCES, "", KEY.name, NAMESPACE), 503, "no")
+        return get(kind, key)
+
+    scene.server.get = lost  # type: ignore[method-assign]
+    scene.look()
+    assert len(scene.claims) == 30
+    scene.server.get, scene.server.delete = get, delete  # type: ignore[method-assign]
+    scene.look()
+    scene.look()
+    assert not scene.claims
+
+
+@pytest.mark.parametrize("what", ["not served", "forbidden"])
+def test_a_source_whose_objects_cannot_be_listed_says_so_when_it_is_deleted(what: str) -> None:
+    scene = Scene(row("a"), onDelete="Delete")
+    scene.look()
+    hold(scene)
+    deleted(scene)
+    informer = scene.informers["TenantClaim"]
+    informer.synced, informer.served, informer.forbidden = False, what != "not served", what == "forbidden"
+    scene.look()
+    assert names(scene) == ["a"]
+    assert scene.reason("Synced") == "WriteFailed"
+
+
 @pytest.mark.parametrize("spec", [{"onDelete": "delete"}, {"template": {**SPEC["template"], "kind": "X"}}])
 def test_a_source_that_does_not_say_which_objects_to_delete_stays_and_says_so(spec: dict[str, Any]) -> None:
     scene = Scene(row("a"), onDelete="Delete")

@@ -60,3 +60,9 @@ def test_a_float_may_be_rounded_whatever_it_looks_like(text):
 
 def test_a_type_that_is_not_known_is_bytes():
     assert cell(field(242, binary=True), b"\x00\x01") == b"\x00\x01"
+
+
+def test_a_long_json_text_is_not_parsed():
+    assert cell(field(JSON), b"[" + b"0," * 2**19 + b"0]") == Unfit("JSON of at most 1 MiB")
+    text = b'"' + b"x" * (2**20 - 2) + b'"'
+    assert cell(field(JSON), text) == "x" * (2**20 - 2)
