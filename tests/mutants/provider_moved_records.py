@@ -33,7 +33,7 @@ _OF_MOVES: tuple[Mutation, ...] = (
         "            leaving=self._left_behind(mr, asked.domains or frozenset()),\n",
         "",
         _DANGLING,
-        _LEFT,
+        (*_LEFT, *_MANY),
     ),
     Mutation(
         "a conflict forgets the records of the domain",

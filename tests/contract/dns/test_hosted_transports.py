@@ -96,7 +96,7 @@ def made(request):
 class TestBounds:
     @pytest.mark.parametrize("head", [HEAD, LONG, CHUNKED], ids=["header", "body", "chunks"])
     def test_an_answer_that_drips_ends_in_time(self, made, head, monkeypatch):
-        monkeypatch.setattr(bounded_http, "_SECONDS", 0.6)
+        monkeypatch.setattr(bounded_http.Bounded, "SECONDS", 0.6)
 
         def drip(send):
             send(head)
@@ -117,7 +117,7 @@ class TestBounds:
 
     @pytest.mark.parametrize("head", [LONG, CHUNKED], ids=["body", "chunks"])
     def test_an_answer_that_does_not_end_is_not_kept(self, made, head, monkeypatch):
-        monkeypatch.setattr(bounded_http, "_MOST_BYTES", 100_000)
+        monkeypatch.setattr(bounded_http.Bounded, "MOST_BYTES", 100_000)
         sent = []
 
         def flood(send):

@@ -184,7 +184,7 @@ def test_an_alias_is_written_beside_other_types(kind):
 )
 @pytest.mark.parametrize("write", [True, False])
 def test_an_answer_that_comes_byte_by_byte_ends_in_time(monkeypatch, begin, write):
-    monkeypatch.setattr(bounded_http, "_SECONDS", 0.4)
+    monkeypatch.setattr(bounded_http.Bounded, "SECONDS", 0.4)
     ends = threading.Event()
 
     def send(write: Callable[[bytes], None]) -> None:
