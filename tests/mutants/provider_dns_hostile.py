@@ -168,14 +168,6 @@ _OF_ANSWERS: tuple[Mutation, ...] = (
         _POWERDNS,
     ),
     Mutation(
-        "an answer is unpacked",
-        "dns/powerdns.py",
-        "answer.read(_MOST_BYTES + 1, decode_content=False)",
-        "answer.read(100 * _MOST_BYTES, decode_content=True)",
-        "a small answer fills the memory",
-        _POWERDNS,
-    ),
-    Mutation(
         "a number is a name",
         "dns/powerdns.py",
         '        raise TypeError(f"expected a string, got {type(value).__name__}")\n',

@@ -561,14 +561,6 @@ PROVIDER_HELD_DOMAINS: tuple[Mutation, ...] = (
         _NAMES,
     ),
     Mutation(
-        "what was taken over is recorded ten minutes later",
-        "cloudfront/safety/kept_domains.py",
-        "        about = (what, owned and owned.at)\n",
-        "        about = (what, None)\n",
-        "whoever waits for a name gets that of a tenant that was imported just now",
-        _NAMES,
-    ),
-    Mutation(
         "a tenant is adopted whosever name it has",
         "cloudfront/safety/kept_domains.py",
         "        kept = self.not_for(mr, seen)\n",

@@ -144,14 +144,6 @@ _OF_MOVES: tuple[Mutation, ...] = (
         (f"{_MOVED}TestGiverGoes::test_before_the_receiver_has_changed_the_mark",),
     ),
     Mutation(
-        "writes go on although they are frozen",
-        "cloudfront/clients/tenant.py",
-        "if judgement.updates(mr) and not records.access.frozen else set()\n",
-        "if judgement.updates(mr) else set()\n",
-        "Synced is False while writes are frozen",
-        (f"{_MOVED}TestGiverIsHeldBack::test_frozen_writes_remove_nothing",),
-    ),
-    Mutation(
         "a config that fails for a moment leaves records",
         _FILE,
         "                raise self.records.kept(left, self.records.access.problem)\n",

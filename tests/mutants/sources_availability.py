@@ -68,14 +68,6 @@ READING = (
         POSTGRESQL,
     ),
     Mutation(
-        "settings outlast the transaction",
-        "stores/postgresql.py",
-        'return f"set local {setting}',
-        'return f"set {setting}',
-        "a pooler gives the connection to other clients, whose transactions would end",
-        POSTGRESQL,
-    ),
-    Mutation(
         "batches have as many rows whatever these hold",
         "stores/postgresql.py",
         "    return max(1, min(fitting, before * _GROWTH, _BATCH))\n",

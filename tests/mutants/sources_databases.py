@@ -115,14 +115,6 @@ OF_MYSQL = (
         MYSQL,
     ),
     Mutation(
-        "what computes on in MySQL is left there",
-        "stores/mysql.py",
-        "        if not reading.ended:\n            kill()\n",
-        "",
-        "each poll would leave another query that computes for no one",
-        MYSQL,
-    ),
-    Mutation(
         "whatever the server calls its connection is killed",
         "stores/mysql.py",
         '        if not re.fullmatch(r"[0-9]{1,20}", str(number)):\n            return\n',
@@ -168,14 +160,6 @@ OF_MYSQL = (
         "        found = _explanation(error, begun=started())\n",
         "        found = _explanation(error, begun=started())\n        if started():\n            return\n",
         "the rows that did not come would count as gone",
-        MYSQL,
-    ),
-    Mutation(
-        "the text of MySQL is shown",
-        "stores/mysql.py",
-        'f"{message} (error {error.args[0]})"',
-        'f"{message} ({error.args})"',
-        "values of rows would be in the status and in logs",
         MYSQL,
     ),
     Mutation(
@@ -348,14 +332,6 @@ OF_REDIS = (
         "            return self._unreadable(_A_HASH, place)\n",
         "            return Row({self._what.key_column: name.decode()}, None, {}, place)\n",
         "the claim would get the defaults of all columns",
-        REDIS,
-    ),
-    Mutation(
-        "a field is the key",
-        "stores/redis.py",
-        "            elif column != self._what.key_column:",
-        "            else:",
-        "a customer would take another one's claim",
         REDIS,
     ),
     Mutation(
