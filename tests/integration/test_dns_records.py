@@ -21,6 +21,10 @@ NUMBERS = count()
 BY_CLOUDFRONT = {"managedCertificateRequest": {"validationTokenHost": "cloudfront"}}
 
 
+MADE: list[Zone] = []
+"""The zones that are there."""
+
+
 class Zone:
     """A hosted zone, as its owner sees it."""
 
@@ -33,9 +37,9 @@ class Zone:
             aws_secret_access_key="any",
             config=Config(proxies={}),
         )
-        # A zone decides for all names below it, also for later tests: each test has its own name.
         made = self.client.create_hosted_zone(Name=name, CallerReference=f"{name}{next(NUMBERS)}")
         self.name, self.id = name, made["HostedZone"]["Id"].rpartition("/")[2]
+        MADE.append(self)
 
     def rows(self) -> list[Object]:
         """Its record sets, without those of the zone's own."""
@@ -58,6 +62,7 @@ class Zone:
 
     def delete(self) -> None:
         """The owner deletes the zone."""
+        MADE.remove(self)
         if rows := self.rows():
             self.change("DELETE", *rows)
         self.client.delete_hosted_zone(Id=self.id)
@@ -97,7 +102,15 @@ def says(claims: Claims, name: str, wanted: str, words: str = "") -> Object:
 @pytest.fixture
 def tenants(claims: Claims) -> Iterator[Claims]:
     yield claims
-    claims.world.kubectl("delete", "edt", "--all", "-n", claims.namespace, "--wait=false")
+    claims.world.kubectl("delete", "edt", "--all", "-n", claims.namespace, "--timeout=60s")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def zones() -> Iterator[None]:
+    """A zone decides for all names below it, also for those of other modules."""
+    yield
+    for zone in tuple(MADE):
+        zone.delete()
 
 
 def test_a_claim_goes_live_and_away_and_nobody_touches_dns(claims: Claims, world: World) -> None:
@@ -123,27 +136,27 @@ def test_a_claim_goes_live_and_away_and_nobody_touches_dns(claims: Claims, world
 
 
 def test_each_reason_of_dns_ready(tenants: Claims, world: World) -> None:
-    zone = Zone(world, "reasons.test")
+    zone = Zone(world, "example.com")
     config = dns_config(world, "dns-reasons", zone)
-    tenants.apply(tenant(tenants, "plain", domains=["plain.reasons.test"]))
+    tenants.apply(tenant(tenants, "plain", domains=["plain.example.com"]))
     says(tenants, "plain", "DNSNotConfigured")
-    tenants.apply(tenant(tenants, "made", domains=["made.reasons.test"], **managed_by(config)))
+    tenants.apply(tenant(tenants, "made", domains=["made.example.com"], **managed_by(config)))
     says(tenants, "made", "DNSReady")
     tenants.apply(tenant(tenants, "nowhere", domains=["nowhere.acme.com"], **managed_by(config)))
     says(tenants, "nowhere", "DNSError", "no zone of ClusterProviderConfig dns-reasons")
     assert is_true(tenants.get("nowhere", "edt"), "Synced")
     world.emulator.change_settings({"route53_insync_seconds": 1_000_000})
     try:
-        tenants.apply(tenant(tenants, "slow", domains=["slow.reasons.test"], **managed_by(config)))
+        tenants.apply(tenant(tenants, "slow", domains=["slow.example.com"], **managed_by(config)))
         says(tenants, "slow", "DNSPropagating")
     finally:
         world.emulator.change_settings({"route53_insync_seconds": 30})
     says(tenants, "slow", "DNSReady")
     patch = json.dumps({"spec": {"writes": "Frozen"}})
     world.kubectl("patch", "clusterproviderconfigs", config, "--type=merge", "-p", patch)
-    tenants.apply(tenant(tenants, "frozen", domains=["frozen.reasons.test"], **managed_by(config)))
+    tenants.apply(tenant(tenants, "frozen", domains=["frozen.example.com"], **managed_by(config)))
     assert "Frozen" in says(tenants, "frozen", "DNSRecordCreating")["message"]
-    assert zone.types("frozen.reasons.test") == set()
+    assert zone.types("frozen.example.com") == set()
     # Without records, it can go.
     world.kubectl("delete", "edt", "frozen", "-n", tenants.namespace, "--wait=true")
     patch = json.dumps({"spec": {"writes": "Enabled"}})
@@ -151,22 +164,22 @@ def test_each_reason_of_dns_ready(tenants: Claims, world: World) -> None:
 
 
 def test_apex_wildcard_and_international_names(tenants: Claims, world: World) -> None:
-    zone = Zone(world, "names.test")
+    zone = Zone(world, "acme.com")
     config = dns_config(world, "dns-names", zone)
-    names = ["names.test", "*.names.test", "xn--bcher-kva.names.test"]
+    names = ["acme.com", "*.acme.com", "xn--bcher-kva.acme.com"]
     tenants.apply(tenant(tenants, "names", domains=names, **managed_by(config)))
     says(tenants, "names", "DNSReady")
-    assert zone.types("names.test") == {"A", "AAAA"}
-    assert zone.types("_cf-challenge.names.test") == {"TXT"}
-    assert zone.types("*.names.test") == zone.types("xn--bcher-kva.names.test") == {"CNAME"}
+    assert zone.types("acme.com") == {"A", "AAAA"}
+    assert zone.types("_cf-challenge.acme.com") == {"TXT"}
+    assert zone.types("*.acme.com") == zone.types("xn--bcher-kva.acme.com") == {"CNAME"}
     world.kubectl("delete", "edt", "names", "-n", tenants.namespace, "--wait=true")
     assert zone.rows() == []
 
 
 def test_a_config_is_in_use_while_records_are_managed_with_it(tenants: Claims, world: World) -> None:
-    zone = Zone(world, "used.test")
+    zone = Zone(world, "example.com")
     config = dns_config(world, "dns-used", zone)
-    tenants.apply(tenant(tenants, "user", domains=["user.used.test"], **managed_by(config)))
+    tenants.apply(tenant(tenants, "user", domains=["user.example.com"], **managed_by(config)))
     says(tenants, "user", "DNSReady")
     world.kubectl("delete", "clusterproviderconfigs", config, "--wait=false")
     world.kubectl("delete", "edt", "user", "-n", tenants.namespace, "--wait=true")
@@ -174,14 +187,14 @@ def test_a_config_is_in_use_while_records_are_managed_with_it(tenants: Claims, w
 
 
 def test_what_others_made_stays_and_a_zone_that_goes_is_told(tenants: Claims, world: World) -> None:
-    zone = Zone(world, "others.test")
-    zone.put("theirs.others.test", "CNAME", "old.example.net")
+    zone = Zone(world, "example.com")
+    zone.put("theirs.example.com", "CNAME", "old.example.net")
     config = dns_config(world, "dns-others", zone)
-    tenants.apply(tenant(tenants, "theirs", domains=["theirs.others.test"], **managed_by(config)))
-    says(tenants, "theirs", "DNSError", "theirs.others.test CNAME old.example.net")
-    tenants.apply(tenant(tenants, "gone", domains=["gone.others.test"], **managed_by(config)))
+    tenants.apply(tenant(tenants, "theirs", domains=["theirs.example.com"], **managed_by(config)))
+    says(tenants, "theirs", "DNSError", "theirs.example.com CNAME old.example.net")
+    tenants.apply(tenant(tenants, "gone", domains=["gone.example.com"], **managed_by(config)))
     says(tenants, "gone", "DNSReady")
-    [kept] = [row for row in zone.rows() if row["Name"] == "theirs.others.test."]
+    [kept] = [row for row in zone.rows() if row["Name"] == "theirs.example.com."]
     assert kept["ResourceRecords"] == [{"Value": "old.example.net"}]
     zone.delete()
     says(tenants, "gone", "DNSError")

@@ -28,7 +28,7 @@ def seen(claims: Claims, name: str) -> dict[str, tuple[str, str | None]]:
 def test_a_claim_shows_what_is_in_the_place_of_its_record(
     claims: Claims, world: World, dns: Answering
 ) -> None:
-    domain = "shop.public-dns.test"
+    domain = "public-dns.example.com"
     dns.aliases[domain] = "old.example.net"
     world.emulator.make_record(domain, "CNAME", "old.example.net")
     with provider_with(world, "--dns-check=recursive", f"--dns-resolvers={HOST}:{dns.port}"):
