@@ -82,16 +82,23 @@ def _check_listed(host: str, port: int, allowed: Allowed) -> None:
         raise StoreError(StoreReason.ACCESS_DENIED, message)
 
 
-def _postgresql(objects: _Objects, source: PostgresqlSource, clock: Clock, allowed: Allowed) -> Store:
+def _login(
+    objects: _Objects, source: PostgresqlSource | MysqlSource | RedisSource, allowed: Allowed
+) -> dict[str, Any]:
+    """What the address of each database has. Raises StoreError."""
     _check_listed(source.host, source.port, allowed)
-    address = postgresql.Address(
-        source.host,
-        source.database,
-        source.user,
-        objects.secret(source.password_secret_ref),
-        source.port,
-        ca=objects.authorities(source.ca_secret_ref),
-    )
+    return {
+        "host": source.host,
+        "port": source.port,
+        "database": source.database,
+        "user": source.user,
+        "password": objects.secret(source.password_secret_ref),
+        "ca": objects.authorities(source.ca_secret_ref),
+    }
+
+
+def _postgresql(objects: _Objects, source: PostgresqlSource, clock: Clock, allowed: Allowed) -> Store:
+    address = postgresql.Address(**_login(objects, source, allowed))
     limits = postgresql.Limits(read=_longest_read())
     return postgresql.PostgresStore(address, _what(source), clock, limits=limits)
 
@@ -103,15 +110,7 @@ def _what(source: PostgresqlSource) -> postgresql.Table | postgresql.Query:
 
 
 def _mysql(objects: _Objects, source: MysqlSource, clock: Clock, allowed: Allowed) -> Store:
-    _check_listed(source.host, source.port, allowed)
-    address = mysql.Address(
-        source.host,
-        source.database,
-        source.user,
-        objects.secret(source.password_secret_ref),
-        source.port,
-        ca=objects.authorities(source.ca_secret_ref),
-    )
+    address = mysql.Address(**_login(objects, source, allowed))
     what = (
         mysql.Table(source.table or "", source.columns) if source.query is None else mysql.Query(source.query)
     )
@@ -120,15 +119,7 @@ def _mysql(objects: _Objects, source: MysqlSource, clock: Clock, allowed: Allowe
 
 
 def _redis(objects: _Objects, source: RedisSource, clock: Clock, allowed: Allowed) -> Store:
-    _check_listed(source.host, source.port, allowed)
-    address = redis.Address(
-        source.host,
-        source.user,
-        objects.secret(source.password_secret_ref),
-        source.port,
-        source.database,
-        ca=objects.authorities(source.ca_secret_ref),
-    )
+    address = redis.Address(**_login(objects, source, allowed))
     what = redis.Hashes(source.prefix, source.key_column, source.json_columns)
     return redis.RedisStore(address, what, clock, limits=redis.Limits(read=_longest_read()))
 

@@ -24,9 +24,10 @@ from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
 
 from edgetenants_runtime.clock import Clock
 from sources.stores.addresses import check, verified_tls
+from sources.stores.limits import Limits
 from sources.stores.mysql_values import JSON, Field, cell
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, Unfit, row_of
+from sources.stores.values import MAX_COLUMNS, Unfit, row_of
 from sources.stores.watchdog import Sockets, Watchdog
 
 __all__ = ["Address", "Limits", "MysqlStore", "Query", "Table", "goes_back"]
@@ -61,23 +62,6 @@ class Address:
     password: str = field(repr=False)
     port: int = 3306
     ca: str | None = None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of a read, in seconds.
-
-    Attributes:
-        connect: until the connection stands.
-        silence: how long the server may send nothing, as while it computes the first row; it also waits at
-            most as long for a lock.
-        read: of the whole read.
-    """
-
-    connect: float = 10.0
-    silence: float = 60.0
-    read: float = 900.0
-    rows: int = MAX_ROWS
 
 
 @dataclass(frozen=True)

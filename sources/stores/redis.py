@@ -18,9 +18,10 @@ from typing import Final
 
 from edgetenants_runtime.clock import Clock
 from sources.stores.addresses import check, verified_tls
+from sources.stores.limits import Limits
 from sources.stores.resp import LARGE, Large, Refusal, Reply, ReplyError, Wire
 from sources.stores.store import Row, StoreError, StoreReason
-from sources.stores.values import MAX_COLUMNS, MAX_ROWS, NAMES, UNICODE, Unfit, parsed_cell, row_of
+from sources.stores.values import MAX_COLUMNS, NAMES, UNICODE, Unfit, parsed_cell, row_of
 from sources.stores.watchdog import Sockets, Watchdog
 
 __all__ = ["Address", "Hashes", "Limits", "RedisStore"]
@@ -53,22 +54,6 @@ class Address:
     port: int = 6379
     database: int = 0
     ca: str | None = None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of a read, in seconds.
-
-    Attributes:
-        connect: until the connection stands.
-        silence: how long the server may send nothing.
-        read: of the whole read.
-    """
-
-    connect: float = 10.0
-    silence: float = 60.0
-    read: float = 900.0
-    rows: int = MAX_ROWS
 
 
 @dataclass(frozen=True)

@@ -219,11 +219,10 @@ OF_MYSQL = (
         MYSQL,
     ),
     Mutation(
-        "any host is a MySQL database",
+        "any host is a database",
         "reading.py",
-        "def _mysql(objects: _Objects, source: MysqlSource, clock: Clock, allowed: Allowed) -> Store:\n"
         "    _check_listed(source.host, source.port, allowed)\n",
-        "def _mysql(objects: _Objects, source: MysqlSource, clock: Clock, allowed: Allowed) -> Store:\n",
+        "",
         "a TenantSource would connect to any service that the process reaches",
         OPENING,
     ),
@@ -373,15 +372,6 @@ OF_REDIS = (
         '        if self._exactly(2) == b"":',
         "what follows would be read as other values",
         RESP,
-    ),
-    Mutation(
-        "any host is a server of Redis",
-        "reading.py",
-        "def _redis(objects: _Objects, source: RedisSource, clock: Clock, allowed: Allowed) -> Store:\n"
-        "    _check_listed(source.host, source.port, allowed)\n",
-        "def _redis(objects: _Objects, source: RedisSource, clock: Clock, allowed: Allowed) -> Store:\n",
-        "a TenantSource would connect to any service that the process reaches",
-        OPENING,
     ),
 )
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pymysql
-import trustme
 
 from sources.stores.mysql import Address
 from tests.contract.sources.packages import Installed
-from tests.contract.sources.servers import HOST, PASSWORD, free_port, give, user
+from tests.contract.sources.servers import (
+    HOST,
+    PASSWORD,
+    certified,
+    free_port,
+    give,
+    until_it_answers,
+    user,
+)
 
 OWNER: Final = "owner"
 _SECONDS: Final = 60.0
@@ -72,16 +79,7 @@ class Server:
              "--log-bin=log", "--binlog-format=ROW", "--max-allowed-packet=64M"],
             stdout=log, stderr=log, env=self.packages.environment, **user(),
         )  # fmt: skip
-        end = time.monotonic() + _SECONDS
-        while True:
-            try:
-                self.run("select 1")
-            except pymysql.Error:
-                if time.monotonic() > end or self.process.poll() is not None:
-                    raise
-                time.sleep(0.05)
-            else:
-                return
+        until_it_answers(self.process, partial(self.run, "select 1"), pymysql.Error)
 
     def kill(self) -> None:
         """At once."""
@@ -105,15 +103,9 @@ def prepared(packages: Installed, home: Path) -> Path:
 
 @contextmanager
 def mariadb(packages: Installed, new: Path, home: Path) -> Iterator[Server]:
-    authority = trustme.CA()
-    running = Server(home, packages, authority.cert_pem.bytes().decode(), free_port())
     home.mkdir(exist_ok=True)
     shutil.copytree(new, home / "data")
-    authority.cert_pem.write_to_path(home / "ca.pem")
-    certificate = authority.issue_cert(HOST)
-    certificate.private_key_pem.write_to_path(home / "server.key")
-    for blob in certificate.cert_chain_pems:
-        blob.write_to_path(home / "server.pem", append=True)
+    running = Server(home, packages, certified(home), free_port())
     give(home)
     running.start()
     try:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
-
-import trustme
 
 from sources.stores.redis import Address
 from sources.stores.resp import Refusal, Wire
 from tests.contract.sources.packages import Installed
-from tests.contract.sources.servers import HOST, PASSWORD, free_port, give, user
+from tests.contract.sources.servers import (
+    HOST,
+    PASSWORD,
+    certified,
+    free_port,
+    give,
+    until_it_answers,
+    user,
+)
 
 _SECONDS: Final = 30.0
 
@@ -56,16 +62,7 @@ class Server:
              "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0", "--aclfile", "acl", *more],
             stdout=log, stderr=log, cwd=self.home, env=self.packages.environment, **user(),
         )  # fmt: skip
-        end = time.monotonic() + _SECONDS
-        while True:
-            try:
-                self.run("PING")
-            except OSError:
-                if time.monotonic() > end or self.process.poll() is not None:
-                    raise
-                time.sleep(0.05)
-            else:
-                return
+        until_it_answers(self.process, partial(self.run, "PING"), OSError)
 
     def kill(self) -> None:
         """At once."""
@@ -76,14 +73,8 @@ class Server:
 
 @contextmanager
 def redis(packages: Installed, home: Path, *more: str) -> Iterator[Server]:
-    authority = trustme.CA()
     home.mkdir()
-    running = Server(home, packages, authority.cert_pem.bytes().decode(), free_port(), free_port())
-    authority.cert_pem.write_to_path(home / "ca.pem")
-    certificate = authority.issue_cert(HOST)
-    certificate.private_key_pem.write_to_path(home / "server.key")
-    for blob in certificate.cert_chain_pems:
-        blob.write_to_path(home / "server.pem", append=True)
+    running = Server(home, packages, certified(home), free_port(), free_port())
     (home / "acl").write_text(
         "user default off\nuser owner on nopass ~* &* +@all\n"
         f"user reader on >{PASSWORD} ~customer:* ~other:* +info +scan +hgetall +select\n"

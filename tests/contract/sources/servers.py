@@ -8,9 +8,10 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ HOST: Final = "localhost"
 PASSWORD: Final = "canary-of-the-password"
 OWNER: Final = "owner"
 NOBODY: Final = 65534
-_SECONDS: Final = 30.0
+_SECONDS: Final = 60.0
 _RULES: Final = (
     "local all all trust\nhost all owner 127.0.0.1/32 trust\nhost replication owner 127.0.0.1/32 trust\n"
     "host all all 127.0.0.1/32 scram-sha-256\n"
@@ -62,16 +63,8 @@ class Cluster:
             env=self.packages.environment,
             **user(),
         )
-        end = time.monotonic() + _SECONDS
-        while True:
-            try:
-                self.run("select 1", database="postgres")
-            except psycopg.OperationalError:
-                if time.monotonic() > end or self.process.poll() is not None:
-                    raise
-                time.sleep(0.05)
-            else:
-                return
+        ask = partial(self.run, "select 1", database="postgres")
+        until_it_answers(self.process, ask, psycopg.OperationalError)
 
     def kill(self) -> None:
         """At once: each process of the server sees that its parent is gone, or is asked to end here."""
@@ -96,14 +89,9 @@ def prepared(packages: Installed, home: Path) -> Path:
 
 @contextmanager
 def postgresql(packages: Installed, cluster: Path, home: Path) -> Iterator[Cluster]:
-    authority = trustme.CA()
-    running = Cluster(home, packages, authority.cert_pem.bytes().decode(), free_port())
     data = home / "data"
     shutil.copytree(cluster, data)
-    certificate = authority.issue_cert(HOST)
-    certificate.private_key_pem.write_to_path(data / "server.key")
-    for blob in certificate.cert_chain_pems:
-        blob.write_to_path(data / "server.crt", append=True)
+    running = Cluster(home, packages, certified(data), free_port())
     (data / "pg_hba.conf").write_text(_RULES)
     _configure(running)
     (data / "server.key").chmod(0o600)
@@ -140,8 +128,36 @@ def replica(primary: Cluster, home: Path) -> Iterator[Cluster]:
 def _configure(running: Cluster) -> None:
     (running.home / "data" / "postgresql.conf").write_text(
         f"port = {running.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n"
-        "ssl = on\nshared_buffers = 16MB\nmax_connections = 20\nautovacuum = off\nlc_messages = 'C'\n"
+        "ssl = on\nssl_cert_file = 'server.pem'\n"
+        "shared_buffers = 16MB\nmax_connections = 20\nautovacuum = off\nlc_messages = 'C'\n"
     )
+
+
+def until_it_answers(
+    process: subprocess.Popen[bytes], ask: Callable[[], object], refused: type[Exception]
+) -> None:
+    """Ask a server that starts until it answers. Raises what it raised last if it ends, or after a while."""
+    end = time.monotonic() + _SECONDS
+    while True:
+        try:
+            ask()
+        except refused:
+            if time.monotonic() > end or process.poll() is not None:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def certified(folder: Path) -> str:
+    """Write ca.pem, and server.pem and server.key for HOST. Returns the authority's certificate in PEM."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(folder / "ca.pem")
+    certificate = authority.issue_cert(HOST)
+    certificate.private_key_pem.write_to_path(folder / "server.key")
+    for blob in certificate.cert_chain_pems:
+        blob.write_to_path(folder / "server.pem", append=True)
+    return authority.cert_pem.bytes().decode()
 
 
 def user() -> dict:

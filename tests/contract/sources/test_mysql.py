@@ -17,8 +17,7 @@ from sources.stores import mysql
 from sources.stores.mysql import Limits, MysqlStore, Query, Table, goes_back
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import mariadb, servers
-
-CANARY = "canary-of-a-row"
+from tests.contract.sources.outcomes import CANARY, failure, rows
 
 
 @pytest.fixture
@@ -40,20 +39,6 @@ def table(database):
 def store(running, what, limits=None, clock=None, json=(), order="id", **changes):
     address = replace(running.address, **changes)
     return MysqlStore(address, what, clock or SystemClock(), json=json, order_by=order, limits=limits)
-
-
-def rows(opened):
-    with opened.read() as reading:
-        return [dict(row.columns) for row in reading]
-
-
-def failure(opened):
-    with pytest.raises(StoreError) as caught:
-        rows(opened)
-    said = f"{caught.value} {caught.value.__cause__}"
-    assert CANARY not in said
-    assert servers.PASSWORD not in said
-    return caught.value.reason
 
 
 def fill(database, count=50_000):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
 import struct
 import threading
 import tracemalloc
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 
 import pytest
-import trustme
 
 from edgetenants_runtime.clock import FakeClock, SystemClock
 from sources.stores.mysql import Address, Limits, MysqlStore, Table
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import servers
+from tests.contract.sources.hostile import Listening, serving
 
 PLAIN, TLS = 0x00FFF7FF, 0x00FFFFFF
 EOF_PACKET, MORE = b"\xfe\x00\x00\x02\x00", b"\xfe\x00\x00\x0a\x00"
@@ -78,28 +76,17 @@ def greeting(capabilities):
     )  # fmt: skip
 
 
-class Hostile:
+class Hostile(Listening):
     """Answers the questions before the read as MariaDB does, and the read with what the test says."""
 
     def __init__(self, answer, capabilities=TLS):
         self.answer, self.capabilities = answer, capabilities
-        self.authority = trustme.CA()
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.authority.issue_cert(servers.HOST).configure_cert(self.context)
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        super().__init__()
         self.seen, self.asked = [], []
 
     @property
     def address(self):
-        port = self.listener.getsockname()[1]
-        ca = self.authority.cert_pem.bytes().decode()
-        return Address(servers.HOST, "shop", "reader", servers.PASSWORD, port, ca=ca)
-
-    def run(self):
-        with suppress(OSError):
-            while True:
-                plain, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
+        return Address(servers.HOST, "shop", "reader", servers.PASSWORD, self.port, ca=self.ca)
 
     def serve(self, plain):
         with suppress(OSError, EOFError), closing(plain):
@@ -128,17 +115,8 @@ class Hostile:
             wire.send(OK)
 
 
-@contextmanager
 def hostile(answer, **how):
-    server = Hostile(answer, **how)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.listener.shutdown(socket.SHUT_RDWR)
-        server.listener.close()
-        thread.join(5)
+    return serving(Hostile(answer, **how))
 
 
 def failure(server, limits=None, clock=None):
@@ -288,11 +266,8 @@ def test_questions_before_the_read_are_bounded_too():
                 endless_rows(wire)
             super().reply(wire, statement)
 
-    server = Chatty(None)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    assert failure(server).reason == StoreReason.INCOMPLETE
-    server.listener.close()
+    with serving(Chatty(None)) as server:
+        assert failure(server).reason == StoreReason.INCOMPLETE
 
 
 def refusal(number):
@@ -314,18 +289,10 @@ class Older(Hostile):
             super().reply(wire, statement)
 
 
-@contextmanager
 def older(*unknown):
     server = Older(lambda wire: wire.table(text(b"a")))
     server.unknown = unknown
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.listener.shutdown(socket.SHUT_RDWR)
-        server.listener.close()
-        thread.join(5)
+    return serving(server)
 
 
 def test_a_setting_that_only_bounds_the_server_may_be_missing():
@@ -366,11 +333,8 @@ def test_only_a_number_is_killed():
             else:
                 super().reply(wire, statement)
 
-    server = Injecting(endless_rows)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    assert failure(server, Limits(rows=10)).reason == StoreReason.INVALID_DATA
-    server.listener.close()
+    with serving(Injecting(endless_rows)) as server:
+        assert failure(server, Limits(rows=10)).reason == StoreReason.INVALID_DATA
     assert not [each for each in server.asked if "kill" in each]
 
 

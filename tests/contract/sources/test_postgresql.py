@@ -15,8 +15,7 @@ from edgetenants_runtime.clock import FakeClock, SystemClock
 from sources.stores.postgresql import Limits, Listener, PostgresStore, Query, Table, goes_back
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import servers
-
-CANARY = "canary-of-a-row"
+from tests.contract.sources.outcomes import CANARY, failure, rows
 
 
 @pytest.fixture
@@ -34,20 +33,6 @@ def store(running, what, limits=None, clock=None, **changes):
     return PostgresStore(
         replace(running.address, **changes), what, clock or SystemClock(), order_by="key", limits=limits
     )
-
-
-def rows(opened):
-    with opened.read() as reading:
-        return [dict(row.columns) for row in reading]
-
-
-def failure(opened):
-    with pytest.raises(StoreError) as caught:
-        rows(opened)
-    said = f"{caught.value} {caught.value.__cause__}"
-    assert CANARY not in said
-    assert servers.PASSWORD not in said
-    return caught.value.reason
 
 
 def fill(database, count=50_000):

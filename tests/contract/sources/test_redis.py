@@ -14,8 +14,8 @@ from edgetenants_runtime.clock import FakeClock, SystemClock
 from sources.stores.redis import Hashes, Limits, RedisStore
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import redis_server, servers
+from tests.contract.sources.outcomes import CANARY, failure, rows
 
-CANARY = "canary-of-a-row"
 HASHES = Hashes("customer:", "id", ("domains",))
 
 
@@ -33,22 +33,8 @@ def store(running, what=HASHES, limits=None, clock=None, **changes):
     return RedisStore(replace(running.address, **changes), what, clock or SystemClock(), limits=limits)
 
 
-def rows(opened):
-    with opened.read() as reading:
-        return [dict(row.columns) for row in reading]
-
-
 def keys(opened):
     return [row["id"] for row in rows(opened)]
-
-
-def failure(opened):
-    with pytest.raises(StoreError) as caught:
-        rows(opened)
-    said = f"{caught.value} {caught.value.__cause__}"
-    assert CANARY not in said
-    assert servers.PASSWORD not in said
-    return caught.value.reason
 
 
 def fill(database, count):

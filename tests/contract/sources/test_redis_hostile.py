@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import socket
-import ssl
 import threading
 import tracemalloc
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 
 import pytest
-import trustme
 
 from edgetenants_runtime.clock import FakeClock, SystemClock
 from sources.stores.redis import Address, Hashes, Limits, RedisStore
 from sources.stores.store import StoreError, StoreReason
 from tests.contract.sources import servers
+from tests.contract.sources.hostile import Listening, serving
 
 FACTS = {"run_id": "a", "master_replid": "b", "role": "master", "loading": "0", "cluster_enabled": "0"}
 FACTS["maxmemory_policy"] = "noeviction"
@@ -45,28 +43,17 @@ HONEST = {
 }
 
 
-class Hostile:
+class Hostile(Listening):
     """Answers as Redis does, but for what the test says: bytes, or what writes to the socket."""
 
     def __init__(self, **answers):
         self.answers = {**HONEST, **{name.encode(): answer for name, answer in answers.items()}}
-        self.authority = trustme.CA()
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.authority.issue_cert(servers.HOST).configure_cert(self.context)
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        super().__init__()
         self.asked = []
 
     @property
     def address(self):
-        port = self.listener.getsockname()[1]
-        ca = self.authority.cert_pem.bytes().decode()
-        return Address(servers.HOST, "reader", servers.PASSWORD, port, ca=ca)
-
-    def run(self):
-        with suppress(OSError):
-            while True:
-                plain, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
+        return Address(servers.HOST, "reader", servers.PASSWORD, self.port, ca=self.ca)
 
     def serve(self, plain):
         with suppress(OSError), closing(self.context.wrap_socket(plain, server_side=True)) as wire:
@@ -86,17 +73,8 @@ class Hostile:
                     wire.sendall(answer)
 
 
-@contextmanager
 def hostile(**answers):
-    server = Hostile(**answers)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.listener.shutdown(socket.SHUT_RDWR)
-        server.listener.close()
-        thread.join(5)
+    return serving(Hostile(**answers))
 
 
 def store(server, limits=None, clock=None):

@@ -53,7 +53,7 @@ def http(answer: Callable[[str, str, bytes], tuple[int, dict[str, str], bytes] |
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_PATCH = handle_one  # noqa: N815
+        do_GET = do_PATCH = do_POST = handle_one  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""
