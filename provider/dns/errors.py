@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
-__all__ = ["DnsError", "Failure", "NoConnection", "SilentNameServer", "Unreachable"]
+__all__ = ["TIMED_OUT", "DnsError", "Failure", "NoConnection", "SilentNameServer", "Unreachable"]
+
+TIMED_OUT: Final = 408
+"""HTTP's code for a request that took the server or a proxy before it too long. Unlike other codes below 500,
+it does not say that nothing was written."""
 
 
 class Failure(Enum):

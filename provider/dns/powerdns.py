@@ -33,7 +33,7 @@ from urllib3.exceptions import TimeoutError as TimedOut
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock, SystemClock
 from provider.dns import bounded_http
-from provider.dns.errors import DnsError, Failure, Unreachable
+from provider.dns.errors import TIMED_OUT, DnsError, Failure, Unreachable
 from provider.dns.expectations import differs_after, differs_before
 from provider.dns.rdata import name_of, rdataset_of, rdataset_of_texts, record_set
 from provider.dns.records import RecordSet, Zone, normal
@@ -245,7 +245,8 @@ class PowerDnsStore:
             raise DnsError(unclear, f"{self}: {doing}: {status}: expected at most {_MOST_BYTES} bytes")
         if 200 <= status < 300:
             return self._parsed(data, doing)
-        failure = _FAILURES.get(status, Failure.REFUSED if status < 500 else unclear)
+        is_refusal = status < 500 and status != TIMED_OUT
+        failure = _FAILURES.get(status, Failure.REFUSED if is_refusal else unclear)
         raise DnsError(failure, f"{self}: {doing}: {status}: {self._said(data)}", after=after)
 
     def _sent(

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
+from provider.dns.errors import TIMED_OUT, DnsError, Failure, NoConnection, Unreachable
 from provider.dns.throttle import LONGEST_PAUSE, Throttle
 
 __all__ = [
@@ -292,7 +292,8 @@ class AzureCalls:
         """What an answer with an error means."""
         status, after = int(error.status_code or 0), _after(error)
         code, message = _said(error)
-        failure = _FAILURES.get(status, Failure.REFUSED if 400 <= status < 500 else _unclear(write))
+        other = Failure.REFUSED if 400 <= status < 500 and status != TIMED_OUT else _unclear(write)
+        failure = _FAILURES.get(status, other)
         if status == 429:
             after = self._throttle.pause(_PAUSE if after is None else after)
         said = self._words(f"{code}: {message}" if code else message)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from edgetenants_runtime import deadline
 from edgetenants_runtime.clock import Clock
-from provider.dns.errors import DnsError, Failure, NoConnection, Unreachable
+from provider.dns.errors import TIMED_OUT, DnsError, Failure, NoConnection, Unreachable
 from provider.dns.throttle import LONGEST_PAUSE, Rate, Throttle
 
 __all__ = [
@@ -257,7 +257,8 @@ class CloudflareCalls:
         status = int(error.status_code)
         errors = _errors(error.body)
         codes = [each for each, _ in errors if each in _OF_CODES]
-        other = _FAILURES.get(status, Failure.REFUSED if 300 <= status < 500 else unclear)
+        is_refusal = 300 <= status < 500 and status != TIMED_OUT
+        other = _FAILURES.get(status, Failure.REFUSED if is_refusal else unclear)
         failure = _OF_CODES[codes[0]] if codes and status < 500 else other
         after = _after(error.response.headers.get("Retry-After"))
         if status == 429:

@@ -431,6 +431,14 @@ class TestTokens:
 
 
 @pytest.mark.parametrize("made", CALLS.values(), ids=CALLS)
+def test_a_write_that_took_the_service_too_long_may_have_been_made(made):
+    with answering(lambda *_: (408, {}, b"{}")) as url:
+        calls = made(url)
+        assert error_of(lambda: write(calls)).failure is Failure.UNCERTAIN
+        assert error_of(calls.zones).failure is Failure.LATER
+
+
+@pytest.mark.parametrize("made", CALLS.values(), ids=CALLS)
 def test_an_image_without_the_sdk_is_told(made, monkeypatch):
     for name in ("cloudflare", "azure.identity", "azure.mgmt.dns"):
         monkeypatch.setitem(sys.modules, name, None)

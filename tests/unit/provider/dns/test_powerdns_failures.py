@@ -63,6 +63,7 @@ def failure(given: Callable[[], Given] | Given, *, write: bool, first: Given = N
         (404, Failure.NO_ZONE, Failure.NO_ZONE),
         (422, Failure.REFUSED, Failure.REFUSED),
         (429, Failure.LATER, Failure.LATER),
+        (408, Failure.LATER, Failure.UNCERTAIN),
         (500, Failure.LATER, Failure.UNCERTAIN),
         (502, Failure.LATER, Failure.UNCERTAIN),
         (503, Failure.LATER, Failure.UNCERTAIN),
