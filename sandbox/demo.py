@@ -52,7 +52,7 @@ LED_PLAN = PLAN | {
 TABLE = TenantTable(NAMESPACE, plan="standard")
 ROWS = (("hooli", "hooli.example.com", "gold"), ("umbrella", "umbrella.example.com", ""))
 CHANGED_ROWS = (("hooli", "hooli.example.com", "silver"), ROWS[1], ("initrode", "initrode", ""))
-"""The same with another tier of hooli, and with a row whose domain is none."""
+"""The same with another tier of hooli, and with a row that has no valid domain."""
 
 
 @dataclass

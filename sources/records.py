@@ -176,7 +176,7 @@ class Records:
 
 
 def stored_record(get: Get, namespace: str, source: Managed) -> Record | None:
-    """The record of a TenantSource, for who only looks; None if there is none that counts.
+    """The record of a TenantSource, for a caller that only reads; None if there is none that counts.
 
     `namespace` is that of edgetenants-sources. Raises KubeError.
     """

@@ -142,7 +142,7 @@ class MysqlStore:
             return
         limits = Limits(connect=_KILL, silence=_KILL)
         with closing(Sockets()) as sockets, Watchdog(self._clock, self._clock.now() + _KILL, sockets.cut):
-            # What is wrong with the server is told already.
+            # The read has raised what is wrong with the server.
             connection = _Connection(sockets, self._address, limits.silence)
             with suppress(Exception):
                 connection.open_to(peer, limits.connect)
